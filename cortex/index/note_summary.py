@@ -237,7 +237,7 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
         if all(isinstance(one, dict) and one.get("field") == "text" for one in listed):
             message = "was saved twice with two texts; a merge kept the later one"
             id_ = note.get("id") or path
-            reviewed = cortex_command("update", id_, "--reviewed")
+            reviewed = cortex_command("revise", id_, "--reviewed")
             hint = f"{cortex_command('history', id_)} shows both; {reviewed} when you have looked"
             return [Problem(path, message, hint)]
         message = "a merge left a choice to a person: see merge_conflicts in its frontmatter"

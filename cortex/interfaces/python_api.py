@@ -80,6 +80,7 @@ def _method_name(verb: str) -> str:
 
 for _verb in VERBS.keys() - {*_NOT_METHODS}:
     setattr(OpenVault, _method_name(_verb), _Verb(_verb))
+setattr(OpenVault, "update", _Verb("revise"))  # noqa: B010  its name before
 
 
 def _plain(value: object) -> object:

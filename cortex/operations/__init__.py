@@ -41,9 +41,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "entities": ("operations.find.entities", "entities"),
     "lifecycle": ("operations.records.lifecycle", "lifecycle"),
     "prune": ("operations.records.lifecycle", "prune"),
-    "update": ("operations.records.update", "update"),
-    "done": ("operations.records.update", "done"),
-    "pin": ("operations.records.update", "pin"),
+    "revise": ("operations.records.revise", "revise"),
+    "done": ("operations.records.revise", "done"),
+    "pin": ("operations.records.revise", "pin"),
     "supersede": ("operations.records.supersede", "supersede"),
     "archive": ("operations.records.archive", "archive"),
     "delete": ("operations.records.archive", "delete"),
@@ -85,10 +85,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "todo": ("actions",),
     "unpin": ("pin", "--remove"),
     "unrelate": ("relate", "--remove"),
+    "update": ("revise",),
     "view": ("show",),
 }
 # The aliases that stay commands: for any other, standard error says which command runs.
-OFFICIAL_ALIASES = ("backfill", "mcp-server")
+OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({

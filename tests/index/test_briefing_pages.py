@@ -13,8 +13,8 @@ from cortex.core.briefing.pages import parse_page
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.records.revise import revise
 from cortex.operations.records.save import save
-from cortex.operations.records.update import update
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
@@ -194,7 +194,7 @@ def test_a_line_of_a_merge_is_one_sides_whole(main: Clone) -> None:
     other = main.clone("other")
     for clone in (main, other):
         drivers.register(str(clone.root))
-    update(main.vault, main.caller, id_, title="Drop carts")
+    revise(main.vault, main.caller, id_, title="Drop carts")
     record = next(other.root.rglob(f"{id_}.md"))
     record.write_text(record.read_text().replace("They are small.", "They sell."))
     for clone in (main, other):

@@ -133,7 +133,7 @@ ASKED: dict[str, list[list[str]]] = {
     "score": [[ID], [f"own {ESC}note.md"], [EVIL]],
     "lifecycle": [["--dry-run"], []],
     "prune": [["--dry-run"], [], ["--yes"]],
-    "update": [[ID, "--title", EVIL], [ID, "--body", EVIL], [ID, "--status", EVIL], [ID, "--project", EVIL], [EVIL]],
+    "revise": [[ID, "--title", EVIL], [ID, "--body", EVIL], [ID, "--status", EVIL], [ID, "--project", EVIL], [EVIL]],
     "done": [[f"todo-{ESC}"], [f"late-{ESC}"], [ID]],
     "supersede": [[ID, "--by", f"two-{ESC}id", "--reason", EVIL], [f"three-{ESC}"], [EVIL]],
     "archive": [[ID], [ID, "--reason", EVIL]],

@@ -91,7 +91,7 @@ CALLS = {
     "archive": {"id": "boil-quinces-first"},
     "delete": {"id": "boil-quinces-first"},
     "new": {"type": "note", "title": "Jars"},
-    "update": {"id": "decision-fruit", "priority": 8},
+    "revise": {"id": "decision-fruit", "priority": 8},
     "pin": {"id": "decision-fruit"},
     "session": {"action": "list"},
     "project": {"action": "list"},

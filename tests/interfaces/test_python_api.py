@@ -24,8 +24,8 @@ def test_each_verb_is_a_method_with_its_own_signature(vault) -> None:
     opened = Vault(vault.root)
     assert opened.root == vault.root
     names = {name for name in dir(opened) if not name.startswith("_") and name != "root"}
-    assert {name.rstrip("_") for name in names} == VERBS.keys() - NOT_THERE
-    for name in names:
+    assert {name.rstrip("_") for name in names} == {*VERBS, "update"} - NOT_THERE
+    for name in names - {"update"}:  # a name of `revise`
         method = getattr(opened, name)
         function = load_verb(name.rstrip("_"))
         assert method.__doc__ == function.__doc__

@@ -148,7 +148,7 @@ def test_every_answer_fits_its_schema(cortex, vault, git) -> None:
         if "hits" in answer:
             assert answer["total"] >= len(answer["hits"]), line
             assert all("file" in one for one in answer["hits"]), line
-        if name in ("capture", "save", "update", "relate", "pin", "archive", "session"):
+        if name in ("capture", "save", "revise", "relate", "pin", "archive", "session"):
             assert all("file" in one for one in notes_in(answer)), line
 
 

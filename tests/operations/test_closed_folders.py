@@ -49,7 +49,7 @@ def closed(public_folder, as_user, vault, cortex, monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "folder"),
-    [(("update", "ID", "--priority", "3"), "records/note"), (("pin", "ID"), "records/note"), (("new", "decision", "Three"), "records")],
+    [(("revise", "ID", "--priority", "3"), "records/note"), (("pin", "ID"), "records/note"), (("new", "decision", "Three"), "records")],
 )  # fmt: skip
 def test_a_folder_that_may_not_be_written_is_named(vault, closed, words, folder) -> None:
     (record,) = Path(vault.root, "records/note").iterdir()

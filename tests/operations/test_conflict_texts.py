@@ -155,13 +155,13 @@ def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_loo
         assert "## Conflicts" in page
         assert f"{id_}.conflict" in page
         problems = json.loads(cortex("doctor", "--json", cwd=each.root).stdout)["problems"]
-        assert f"cortex update {id_} --reviewed" in str(problems)
+        assert f"cortex revise {id_} --reviewed" in str(problems)
     if seen_by == "a save":
         cortex("save", "Use both", "--topic", "decision/store", "--project", "p", cwd=b.root)
     elif seen_by == "an update":
-        cortex("update", id_, "--body", "Both.", cwd=b.root)
+        cortex("revise", id_, "--body", "Both.", cwd=b.root)
     else:
-        assert cortex("update", id_, "--reviewed", cwd=b.root).returncode == 0
+        assert cortex("revise", id_, "--reviewed", cwd=b.root).returncode == 0
     b.synced()
     a.synced()
     assert a.tree() == b.tree()

@@ -32,9 +32,9 @@ from cortex.operations.distill.distill import distill
 from cortex.operations.distill.replay import replay
 from cortex.operations.find.search import search
 from cortex.operations.records.restore import restore
+from cortex.operations.records.revise import pin, revise
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
-from cortex.operations.records.update import pin, update
 from cortex.operations.sessions.brief import brief
 from cortex.operations.share.git import set_up_clone
 from cortex.operations.share.sync import sync
@@ -316,13 +316,13 @@ def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
     path, text = shop.notes("records").popitem()
     id_ = notes.read(text.encode()).get("id")
     if touch == "edit":
-        update(shop.vault, shop.caller(), id_, body="We chose SQLite, and Ada agreed.")
+        revise(shop.vault, shop.caller(), id_, body="We chose SQLite, and Ada agreed.")
     elif touch == "pin":
         pin(shop.vault, shop.caller(), id_)
     elif touch == "title":
-        update(shop.vault, shop.caller(), id_, title="Ada's choice")
+        revise(shop.vault, shop.caller(), id_, title="Ada's choice")
     elif touch == "tags":
-        update(shop.vault, shop.caller(), id_, add_tags=("mine",))
+        revise(shop.vault, shop.caller(), id_, add_tags=("mine",))
     elif touch == "field":
         (shop.root / path).write_text(text.replace("type: ", "rating: 5\ntype: ", 1))
     elif touch == "overview":

@@ -1,4 +1,4 @@
-"""update, archive, delete, forget, restore, pin, unpin, done, supersede: through the command, on real files, git and processes."""
+"""revise, archive, delete, forget, restore, pin, unpin, done, supersede: through the command, on real files, git and processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,13 @@ from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.escape_terminal import escape
+from cortex.interfaces.python_api import OpenVault
 from cortex.operations.records.archive import archive, archive_by_words as forget, delete
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.restore import restore
+from cortex.operations.records.revise import done, pin, revise
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import find_supersede_problems, supersede
-from cortex.operations.records.update import done, pin, update
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 from tests.conftest import commit_all
@@ -120,23 +122,29 @@ def undone(vault: Vault, command: str) -> None:
     ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
     ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
     ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
+    ({"type": "gotcha"}, {"type: decision"}, {"type: gotcha"}),
+    ({"type": "todo"}, {"type: decision", "status: active   # settled"}, {"type: action", "status: open"}),
+    ({"topic": "Decision/Which  store"}, set(), {"topic: decision/which-store"}),
+    ({"status": "archived"}, {"status: active   # settled"}, {"status: archived", "status_before: active", f"archived_at: {NOW}"}),
+    ({"status": "deleted", "reason": "twice"}, {"status: active   # settled"}, {"status: deleted", "status_before: active", f"deleted_at: {NOW}", "deleted_because: twice"}),
+    ({"status": "withdrawn", "reason": "too  slow"}, {"status: active   # settled"}, {"status: superseded", "status_before: active", f"superseded_at: {NOW}", "superseded_because: too slow"}),
 ])  # fmt: skip
 def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
     asked, gone, come, one, caller, worded
 ):
     before = text(one)
     asked = {"id": "use-sqlite", **asked}
-    answer = worded(update, one, caller, **asked)
+    answer = worded(revise, one, caller, **asked)
     assert (answer.id, answer.path, answer.outcome) == (
         "use-sqlite-k3f7q2",
         "records/decision/use-sqlite-k3f7q2.md",
-        "updated",
+        asked.get("status", "updated"),
     )
     assert lines_changed(before, text(one)) == (
         gone | {f"updated: {OLD}"},
         come | {f"updated: {NOW}"},
     )
-    assert worded(update, one, caller, **asked)._replace(outcome="") == answer._replace(
+    assert worded(revise, one, caller, **asked)._replace(outcome="") == answer._replace(
         outcome="", undo=""
     )
     undone(one, answer.undo)
@@ -145,7 +153,7 @@ def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
 
 
 def test_a_secret_is_not_written_by_an_update(one, caller):
-    update(
+    revise(
         one,
         caller,
         "use-sqlite",
@@ -158,10 +166,14 @@ def test_a_secret_is_not_written_by_an_update(one, caller):
 
 @pytest.mark.parametrize(("asked", "message"), [
     ({}, "nothing to change"),
-    ({"status": "archived"}, "is not active, open or done"),
+    ({"status": "superseded"}, "is not active, open, done, archived, withdrawn or deleted"),
+    ({"status": "done", "reason": "so"}, "a reason is for setting a record aside"),
     ({"due": "tomorrow"}, "is not .*a day"),
     ({"confidence": "1.2"}, "is not .*a number from 0 to 1"),
-    ({"topic": "decision/x"}, "has no parameter 'topic'"),
+    ({"topic": "decision//x"}, "empty part"),
+    ({"type": "two words"}, "is no type of record"),
+    ({"type": "decison"}, "no record here is of type 'decison'"),
+    ({"type": "session"}, "is no type of record"),
     ({"add_tags": "a b"}, "is not a tag"),
     ({"project": "../x"}, "is not a project name"),
     ({"title": "none"}, "always has a title"),
@@ -171,12 +183,12 @@ def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(
     asked, message, one, caller, worded
 ):
     with pytest.raises(InvalidInputError, match=message):
-        worded(update, one, caller, id="use-sqlite-k3f7q2", **asked)
+        worded(revise, one, caller, id="use-sqlite-k3f7q2", **asked)
     assert text(one).strip() == RECORD.strip()
 
 
 def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, caller):
-    answer = update(one, caller, "use-sqlite", body="Another text.\n")
+    answer = revise(one, caller, "use-sqlite", body="Another text.\n")
     assert text(one).endswith("---\n\nAnother text.\n")
     kept = list(Path(one.root, "events").rglob("*.md"))
     assert len(kept) == 1
@@ -190,10 +202,10 @@ def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, calle
 
 def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller):
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
-    answer = update(vault, caller, saved.id, body="Two files.")
+    answer = revise(vault, caller, saved.id, body="Two files.")
     assert len(list(Path(vault.root, "events").rglob("*.md"))) == 1
     assert saved.event in answer.undo
-    second = update(vault, caller, saved.id, body="Three files.")
+    second = revise(vault, caller, saved.id, body="Three files.")
     assert len(list(Path(vault.root, "events").rglob("*.md"))) == 2
     undone(vault, second.undo)
     assert text(vault, saved.id).endswith("\nTwo files.\n")
@@ -202,8 +214,8 @@ def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller):
 def test_a_record_with_a_topic_keeps_project_and_scope(vault, caller):
     saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex")
     with pytest.raises(InvalidInputError, match="record with a topic"):
-        update(vault, caller, saved.id, project="other")
-    assert update(vault, caller, saved.id, project="cortex", title="Use it").outcome == "updated"
+        revise(vault, caller, saved.id, project="other")
+    assert revise(vault, caller, saved.id, project="cortex", title="Use it").outcome == "updated"
 
 
 def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller):
@@ -256,7 +268,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, v
         commit_all(vault.root)
     committed = text(vault, saved.id)
     if how != "committed":
-        update(vault, caller, saved.id, body="Two files.")
+        revise(vault, caller, saved.id, body="Two files.")
     with pytest.raises(InvalidInputError) as refused:
         delete(vault, caller, saved.id, hard=True)
     assert "--hard --yes" in refused.value.hint
@@ -339,21 +351,42 @@ def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cort
     assert "status: active" in text(one, "use-git-m5d2xa")
 
 
-@pytest.mark.parametrize(
-    "put_away",
-    [archive, delete, lambda vault, caller, id_: supersede(vault, caller, id_, by="use-files")],
-)
-def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away, one, caller):
-    put_away(one, caller, "use-sqlite-k3f7q2")
+def test_a_status_brings_back_what_was_set_aside_but_not_what_another_record_replaced(one, caller):
+    for put_away in (archive, delete, partial(revise, status="withdrawn")):
+        put_away(one, caller, "use-sqlite-k3f7q2")
+        answer = revise(one, caller, "use-sqlite", status="active")
+        assert answer.outcome == "updated"
+        assert "status_before" not in text(one)
+        undone(one, answer.undo)
+        assert "status_before: active" in text(one)
+        revise(one, caller, "use-sqlite", status="active")
+    supersede(one, caller, "use-sqlite-k3f7q2", by="use-files")
     before = text(one)
-    for status in ("active", "open", "done"):
-        with pytest.raises(InvalidInputError, match="use-sqlite-k3f7q2 is") as refused:
-            update(one, caller, "use-sqlite", status=status)
-        assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
+    with pytest.raises(InvalidInputError, match="use-sqlite-k3f7q2 is superseded") as refused:
+        revise(one, caller, "use-sqlite", status="open")
+    assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
     assert text(one) == before
-    assert (
-        update(one, caller, "use-sqlite", title="Its title is another thing").outcome == "updated"
-    )
+    assert revise(one, caller, "use-sqlite", title="Another title").outcome == "updated"
+
+
+def test_a_topic_that_is_given_later_is_where_the_next_save_goes_and_two_records_never_share_it(
+    one, caller
+):
+    revise(one, caller, "use-sqlite", topic="decision/store")
+    saved = save(one, caller, "Use two files", topic="decision/store", project="cortex")
+    assert (saved.id, saved.outcome) == ("use-sqlite-k3f7q2", "updated")
+    with pytest.raises(ConflictError, match="decision/store is the topic of use-sqlite-k3f7q2"):
+        revise(one, caller, "use-git", topic="decision/store")
+    made = save(one, caller, "Cache in memory", topic="decision/cache", project="cortex")
+    with pytest.raises(InvalidInputError, match="topic of a record with a topic cannot be changed"):
+        revise(one, caller, made.id, topic="decision/memory")
+
+
+def test_the_name_before_means_the_same_verb(one, cortex):
+    ran = cortex("update", "use-sqlite", "--title", "Another", cwd=one.root)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "# Another" in text(one) or "title: Another" in text(one)
+    assert OpenVault(one.root).update("use-sqlite", priority=3).outcome == "updated"
 
 
 @pytest.mark.parametrize(("written", "asked"), [
@@ -368,7 +401,7 @@ def test_an_undo_that_would_be_refused_is_not_offered(written, asked, vault_from
     vault = vault_from(
         f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext"
     )
-    answer = worded(update, vault, caller, id="odd-abcdef", branch="main", **asked)
+    answer = worded(revise, vault, caller, id="odd-abcdef", branch="main", **asked)
     assert written.partition(": ")[2].strip("'\"[]").replace(", ", ",") in answer.hint
     assert answer.hint.startswith("only your editor brings back: ")
     undone(vault, answer.undo)  # what it can take back it takes back
@@ -381,7 +414,7 @@ def test_an_undo_holds_whatever_stood_there(value, vault_from, caller, worded):
     vault = vault_from(
         f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{key}: {json.dumps(value) if key == 'owner' else value}\n---\ntext"
     )
-    answer = worded(update, vault, caller, id="odd-abcdef", **{key: "0.1"})
+    answer = worded(revise, vault, caller, id="odd-abcdef", **{key: "0.1"})
     assert answer.hint == ""
     undone(vault, answer.undo)
     assert notes.read_strict(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix(
@@ -399,19 +432,19 @@ def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller):
     saved = save(vault, caller, "Persian", type="note", body=f"{UNSEEN}\n\nsecond line")
     before = text(vault, saved.id)
     assert UNSEEN in before
-    answer = update(vault, caller, saved.id, body="Another.")
+    answer = revise(vault, caller, saved.id, body="Another.")
     undone(vault, answer.undo)
     assert text(vault, saved.id).partition("---\n\n")[2] == before.partition("---\n\n")[2]
 
 
 def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(vault_from, caller):
     vault = vault_from("=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n---\n")
-    first = update(vault, caller, "odd-abcdef", body="text")
+    first = revise(vault, caller, "odd-abcdef", body="text")
     assert (first.undo, first.hint) == ("", "only your editor brings back: that it had no text")
     assert not list(Path(vault.root, "events").rglob("*.md"))
     file = Path(vault.root, "records/note/odd-abcdef.md")
     file.write_text(file.read_text().replace("text", "password: hunter2hunter2"))
-    second = update(vault, caller, "odd-abcdef", body="none of it")
+    second = revise(vault, caller, "odd-abcdef", body="none of it")
     assert second.hint == "only your editor brings back: what looks like a secret in its text"
     undone(vault, second.undo)
     assert "[REDACTED" in text(vault, "odd-abcdef")
@@ -451,7 +484,7 @@ def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
     for verb in (done, archive, delete, supersede):
         ran(verb(vault, caller, file).undo)
         assert status() == "open"
-    ran(update(vault, caller, file, body="another").undo)
+    ran(revise(vault, caller, file, body="another").undo)
     assert Path(vault.root, file).read_text().endswith("---\n\ntext\n")
     assert not (tmp_path / "pwned").exists()
 
@@ -466,7 +499,7 @@ def test_pin_unpin_and_done_say_what_they_did_once(one, caller):
     answer = done(one, caller, "order-cables")
     assert (answer.outcome, answer.undo) == (
         "done",
-        "cortex update order-cables-abcdef --status open",
+        "cortex revise order-cables-abcdef --status open",
     )
     assert f"status: done\nupdated: {NOW}\ndone_at: {NOW}\n" in text(
         one, "order-cables-abcdef"
@@ -495,7 +528,7 @@ VERBS: list[Callable[..., object]] = [
     pin,
     lambda *given: pin(*given, remove=True),
     lambda vault, caller, name: restore(vault, caller, [name]),
-    lambda *given: update(*given, title="x"),
+    lambda *given: revise(*given, title="x"),
     supersede,
 ]
 
@@ -667,13 +700,13 @@ def test_what_git_does_not_have_is_an_event_before_it_is_removed(
             .replace("type: decision", "type: gotcha")
         )
     else:
-        update(vault, caller, saved.id, title="Use it", body="Two files.")
+        revise(vault, caller, saved.id, title="Use it", body="Two files.")
     wanted = "By hand." if edited else "Two files."
     for _ in range(2 if again else 1):
         undone(vault, delete(vault, caller, saved.id, hard=True, yes=True).undo)
         assert text(vault, saved.id).endswith(f"\n\n{wanted}\n")
         assert ("type: gotcha" if edited else "title: Use it") in text(vault, saved.id)
-    update(vault, caller, saved.id, body="One file.")
+    revise(vault, caller, saved.id, body="One file.")
     undone(vault, delete(vault, caller, saved.id, hard=True, yes=True).undo)
     assert text(vault, saved.id).endswith("\n\nOne file.\n")
     normalize(vault, caller)
@@ -684,21 +717,21 @@ def test_what_git_does_not_have_is_an_event_before_it_is_removed(
     "asked", [{"tags": "none"}, {"project": "none"}, {"owner": "none", "due": "none"}]
 )
 def test_a_field_that_an_update_takes_out_comes_back_where_it_was(asked, one, caller, worded):
-    update(one, caller, "use-sqlite", owner="Ada", due="2026-12-01")
+    revise(one, caller, "use-sqlite", owner="Ada", due="2026-12-01")
     before = text(one)
-    answer = worded(update, one, caller, id="use-sqlite", **asked)
+    answer = worded(revise, one, caller, id="use-sqlite", **asked)
     assert text(one) != before
     undone(one, answer.undo)
     assert undated(text(one)) == undated(before)
 
 
 def test_an_update_cleans_a_title_as_a_save_does(one, caller):
-    update(one, caller, "use-sqlite", title="Use\x1b[31m one\x9b file")
+    revise(one, caller, "use-sqlite", title="Use\x1b[31m one\x9b file")
     assert 'title: "Use [31m one file"' in text(one)
     with pytest.raises(InvalidInputError, match="always has a title"):
-        update(one, caller, "use-sqlite", title="\x1b")
+        revise(one, caller, "use-sqlite", title="\x1b")
     with pytest.raises(InvalidInputError, match="an empty text changes none"):
-        update(one, caller, "use-sqlite")
+        revise(one, caller, "use-sqlite")
 
 
 KILLED = """
@@ -776,7 +809,7 @@ def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(one, caller
         return real(root, path, data, expected)
 
     monkeypatch.setattr(change_record.files, "replace", typing)
-    update(one, caller, "use-sqlite", owner="Ada")
+    revise(one, caller, "use-sqlite", owner="Ada")
     assert "A line by hand." in text(one)
     assert "owner: Ada" in text(one)
 
@@ -811,7 +844,7 @@ def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex):
         assert ran.returncode == code, ran.stderr
         return json.loads(ran.stdout) if ran.stdout else {}
 
-    ran = cortex("update", "use-sqlite", "--body", "-", stdin="From a pipe.\n")
+    ran = cortex("revise", "use-sqlite", "--body", "-", stdin="From a pipe.\n")
     assert ran.stdout.startswith("updated: records/decision/use-sqlite-k3f7q2.md\n")
     assert "undo: cortex history use-sqlite-k3f7q2 --at " in ran.stdout
     answer = asked("archive", "use-sqlite", "--reason", "old")

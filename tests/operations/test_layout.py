@@ -81,7 +81,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(pair):
     one, two = pair
-    ok(two, "update", "use-sqlite", "--body", "It is one file, and fast.")
+    ok(two, "revise", "use-sqlite", "--body", "It is one file, and fast.")
     (one / "cortex").mkdir()
     for name in OWN:
         (one / name).rename(one / "cortex" / name)
@@ -128,7 +128,7 @@ def test_everything_goes_on_below_the_folder(tmp_path):
     pages = (place / "briefings/index.md").read_text()
     assert "[[meta/cortex/briefings/" in pages
     with pytest.raises(AssertionError, match="never edited"):
-        ok(root, "update", str(min(place.glob("events/*/*/*.md"))), "--title", "x")
+        ok(root, "revise", str(min(place.glob("events/*/*/*.md"))), "--title", "x")
 
 
 def test_a_failed_event_is_retried_there(tmp_path):

@@ -13,7 +13,7 @@ from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.records.archive import delete
-from cortex.operations.records.update import done, update
+from cortex.operations.records.revise import done, revise
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
@@ -148,7 +148,7 @@ def test_an_unchanged_record_follows_its_line(boiler, caller):
 
 def test_what_a_person_changed_in_a_record_stays(boiler, caller):
     id_ = record_with(boiler, "order the valves").get("id")
-    update(boiler, caller, id_, due="2026-12-24")
+    revise(boiler, caller, id_, due="2026-12-24")
     held = records(boiler)[f"records/action/{id_}.md"]
     edit(boiler, ("order the valves by Friday", "order the valves by Monday"))
     heal(boiler, caller)
@@ -176,7 +176,7 @@ def test_ticks_go_both_ways(boiler, caller):
     done(boiler, caller, pressure)
     ticked = before.replace(b"- [ ] Ben to measure", b"- [x] Ben to measure")
     assert meeting_file(boiler).read_bytes() == ticked
-    update(boiler, caller, pressure, status="open")
+    revise(boiler, caller, pressure, status="open")
     assert meeting_file(boiler).read_bytes() == before
     assert pressure in [one.hit.id for one in actions(boiler, caller).hits]
     sweep = record_with(boiler, "call the chimney sweep").get("id")

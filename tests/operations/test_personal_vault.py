@@ -12,8 +12,8 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.projects.promote import promote
+from cortex.operations.records.revise import revise
 from cortex.operations.records.save import save
-from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault, default_vault_root
@@ -96,7 +96,7 @@ def test_what_a_hand_wrote_as_personal_is_not_committed_and_promote_moves_it(sha
 @pytest.mark.parametrize("scope", ["personal", "global"])
 def test_a_record_of_a_project_cannot_be_made_personal_there(shared, scope):
     with pytest.raises(InvalidInputError) as caught:
-        update(shared, caller_at(NOW, shared.root), "use-sla", scope=scope)
+        revise(shared, caller_at(NOW, shared.root), "use-sla", scope=scope)
     assert "cortex promote" in caught.value.hint
 
 
@@ -119,8 +119,8 @@ def test_no_agent_makes_what_is_personal_the_projects(shared):
     file.write_text(PERSONAL)
     here = caller_at(NOW, shared.root)
     with pytest.raises(InvalidInputError, match="no agent shares it"):
-        update(shared, here._replace(source="mcp"), "my-way-k3f7q2", scope="project")
-    update(shared, here, "my-way-k3f7q2", scope="project")
+        revise(shared, here._replace(source="mcp"), "my-way-k3f7q2", scope="project")
+    revise(shared, here, "my-way-k3f7q2", scope="project")
     assert "scope: project" in file.read_text()
 
 

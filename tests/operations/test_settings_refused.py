@@ -44,7 +44,7 @@ WRITING = pytest.mark.parametrize(
     "words",
     [
         ("save", "Two"),
-        ("update", "ID", "--priority", "3"),
+        ("revise", "ID", "--priority", "3"),
         ("delete", "ID"),
         ("pin", "ID"),
         ("new", "decision", "Three"),

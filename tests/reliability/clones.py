@@ -34,9 +34,9 @@ from cortex.operations.care.init import init
 from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
+from cortex.operations.records.revise import pin, revise
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
-from cortex.operations.records.update import pin, update
 from cortex.operations.sessions.session import session
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
@@ -309,7 +309,7 @@ class Clones:
         verbs: list[Callable[[], object]] = [
             lambda: relate(vault, caller, path, "refines", second),
             lambda: supersede(vault, caller, path, by=second),
-            lambda: update(
+            lambda: revise(
                 vault, caller, path, title=f"Updated {number}", priority=number % 10 + 1
             ),
             lambda: pin(vault, caller, path),

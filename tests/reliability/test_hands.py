@@ -220,7 +220,7 @@ class Hands:
             "save": lambda: self.save(f"Saved {number}", f"said {number}"),
             "save topic": lambda: self.save(f"Saved {number}", f"said {number}", topic=self.chance.choice(["bug/roof", "decision/tiles"])),
             "relate": verb("relate", name, self.chance.choice(["refines", "references", "contradicts"]), other),
-            "unrelate": verb("relate", name, "any", other, remove=True), "update": verb("update", name, title=f"Updated {number}", priority=3),
+            "unrelate": verb("relate", name, "any", other, remove=True), "revise": verb("revise", name, title=f"Updated {number}", priority=3),
             "supersede": verb("supersede", name, by=other), "archive": verb("archive", name), "delete": verb("delete", name),
             "restore": verb("restore", [name]), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
             "show": verb("show", name), "score": verb("show", name, why=True), "timeline": verb("timeline", name), "history": verb("history", name),

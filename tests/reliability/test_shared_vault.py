@@ -161,7 +161,7 @@ def test_two_users_capture_normalize_search_edit_and_sync(shared, soak) -> None:
             code=f"mkdir -p {note.parent} && printf %s '{text}' > {note} && cd {away} && git add . && git commit -qm away && git push -q"
         )
         (ann, ben)[turn % 2].cortex(vault, "sync")
-        (ben, ann)[turn % 2].cortex(vault, "update", f"from-away-{turn}", "--add-tags", "seen")
+        (ben, ann)[turn % 2].cortex(vault, "revise", f"from-away-{turn}", "--add-tags", "seen")
     ann.cortex(vault, "sync")
     assert not_shared(vault) == []
     assert (in_all(vault, "inbox/pending/*.md"), in_all(vault, "events/*/*/*.md")) == (0, 4 * turns)

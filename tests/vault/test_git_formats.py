@@ -97,8 +97,8 @@ def test_a_note_says_the_branch_that_it_was_made_on(make_repository, git):
 def test_two_clones_come_to_the_same_notes(team, git):
     ann, ben = team
     assert "Use zebra" in do(ben, "search", "zebra", "--branch", "main")
-    do(ann, "update", "use-zebra", "--priority", "3")
-    do(ben, "update", "use-zebra", "--confidence", "0.5")
+    do(ann, "revise", "use-zebra", "--priority", "3")
+    do(ben, "revise", "use-zebra", "--confidence", "0.5")
     do(ann, "save", "Ann knows", "--why", "She saw it.", "--type", "gotcha")
     do(ben, "save", "Ben knows", "--why", "He saw it.", "--type", "gotcha")
     for clone in (ann, ben, ann):
@@ -115,10 +115,10 @@ def test_two_clones_come_to_the_same_notes(team, git):
 def test_git_itself_merges_notes_by_their_fields(team, git, how):
     ann, _ = team
     git(ann, "branch", "side")
-    do(ann, "update", "use-zebra", "--priority", "3")
+    do(ann, "revise", "use-zebra", "--priority", "3")
     commit(git, ann)
     git(ann, "switch", "-q", "side")
-    do(ann, "update", "use-zebra", "--confidence", "0.5")
+    do(ann, "revise", "use-zebra", "--confidence", "0.5")
     commit(git, ann)
     git(
         ann,

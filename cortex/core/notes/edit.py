@@ -19,7 +19,7 @@ from cortex.core.text import yaml_writer
 # What stands in a record while it has such a status, and goes with it.
 _FIELDS_OF_STATUS = {
     "archived": ("promoted_to", "archived_at", "archived_because"),
-    "deleted": ("deleted_at",),
+    "deleted": ("deleted_at", "deleted_because"),
     "pruned": ("pruned_at",),
     "superseded": ("superseded_by", "superseded_at", "superseded_because"),
 }

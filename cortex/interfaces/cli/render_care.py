@@ -33,7 +33,7 @@ _INDEX_STATES = {
 }
 _HINTS_OF_LIST = {
     "faded": "  cortex lifecycle archives them",
-    "opposing": "  saved with two texts; cortex update ID --reviewed",
+    "opposing": "  saved with two texts; cortex revise ID --reviewed",
 }
 _COMMAND_TEXTS = {"cortex": "runs cortex from the PATH", "": "runs nothing"}
 _OUTCOME_TEXTS = {

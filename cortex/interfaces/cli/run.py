@@ -21,7 +21,7 @@ from cortex.vault.locate import find_vault
 
 _EXIT_OK = 0
 # Parameters that are texts, but in which people write the name of a file.
-_FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
+_FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "revise": "body"}
 _FILE_NAME_RE = lazy_re(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 

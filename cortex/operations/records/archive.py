@@ -112,19 +112,26 @@ def archive_record(vault: Vault, caller: Caller, name: str, reason: str = "") ->
     why = one_line(sanitize_text(reason))
 
     def edit(note: Note, row: NoteRow) -> Edited:
-        status, undo = note.get("status").lower(), command("restore", row)
-        if status == "superseded":
-            hint = f"{undo}, then archive it"
-            raise InvalidInputError(f"{row.id} is superseded, and so set aside already", hint)
-        if status == "archived" and why in ("", note.get("archived_because")):
-            return Edited(note)
-        said = {
-            "archived_at": note.get("archived_at") or caller.now,
-            "archived_because": why or note.get("archived_because"),
-        }
-        return Edited(set_inactive_status(note, "archived", said), undo)
+        return Edited(set_aside(note, row, "archived", why, caller.now), command("restore", row))
 
     return change_record(vault, caller, name, "archived", edit)
+
+
+def set_aside(note: Note, row: NoteRow, status: str, why: str, now: str) -> Note:
+    """The note with a status that sets it aside, when and why; itself if it says so already. Raises
+    `InvalidInputError` for one to be archived that is superseded."""
+    before = note.get("status").lower()
+    if (before, status) == ("superseded", "archived"):
+        hint = f"{command('restore', row)}, then archive it"
+        raise InvalidInputError(f"{row.id} is superseded, and so set aside already", hint)
+    because = note.get(f"{status}_because")
+    if before == status and why in ("", because):
+        return note
+    said = {
+        f"{status}_at": note.get(f"{status}_at") or now,
+        f"{status}_because": why or because,
+    }
+    return set_inactive_status(note, status, said)
 
 
 def delete(
@@ -148,10 +155,7 @@ def delete(
     )
 
     def edit(note: Note, row: NoteRow) -> Edited:
-        if note.get("status").lower() == "deleted":
-            return Edited(note)
-        gone = set_inactive_status(note, "deleted", {"deleted_at": caller.now})
-        return Edited(gone, command("restore", row))
+        return Edited(set_aside(note, row, "deleted", "", caller.now), command("restore", row))
 
     if hard:
         change = _delete(vault, caller, row, kept, sure=yes)

@@ -120,7 +120,7 @@ def save(
         tags=clean_tags(tags),
         source=sanitize_text(source) or caller.source,
         title=printable_line(sanitize_text(title)),
-        record=_record_type(vault, sanitize_text(type).strip().lower()),
+        record=known_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
         scope=kept,
         confidence="" if confidence is None else record.format_confidence(confidence),
@@ -222,10 +222,14 @@ def ensure_personal_vault(vault: Vault) -> tuple[Vault, str]:
     return Vault(root), made
 
 
-def _record_type(vault: Vault, word: str) -> str:
-    """The type that a word names. Raises `InvalidInputError` for one that no record here has, and
-    that is likely a slip of the keyboard; a `+` before it makes it a type all the same."""
+def known_type(vault: Vault, word: str) -> str:
+    """The type that a word names, empty for none. Raises `InvalidInputError` for what is no type, and
+    for one that no record here has and that is likely a slip of the keyboard; a `+` before it makes
+    it a type all the same."""
     type_ = record.canonical_type(word.removeprefix("+"))
+    if type_ and not record.is_record_type(type_):
+        hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
+        raise InvalidInputError(f"{shorten(type_, 50)!r} is no type of record", hint)
     folder = os.path.dirname(os.path.join(vault.root, vault.layout().record(type_, "a")))
     if type_ == word and (meant := record.intended_type(type_)) and not os.path.isdir(folder):
         hint = f"did you mean {meant}? --type +{type_} makes it a new type"
@@ -252,9 +256,6 @@ def _validated_event(event: Event) -> Event:
     if not event.title:
         hint = 'cortex save "What it is, in a line" --why "the reason"'
         raise InvalidInputError("a save needs a title", hint)
-    if event.record and not record.is_record_type(event.record):
-        hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
-        raise InvalidInputError(f"{shorten(event.record, 50)!r} is no type of record", hint)
     # As of a record that a hand gave another word.
     if event.scope and event.scope not in record.SCOPES:
         hint = f"use one of: {', '.join(record.SCOPES)}"

@@ -1,8 +1,8 @@
-"""Change fields or text of a record (every other byte stays), pin it, say that an action is done."""
+"""Mend, withdraw or finish a record (every other byte of its file stays), pin it, say that an action is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal
 
@@ -11,60 +11,69 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Between, Day, NoteName
-from cortex.core.model.problem import (
-    CortexError,
-    InvalidInputError,
-    NotFoundError,
-    Problem,
-    reason_of,
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.model.record import (
+    ONE_PERSONS_SCOPES,
+    SCOPES,
+    default_scope,
+    format_confidence,
+    initial_status,
 )
-from cortex.core.model.record import ONE_PERSONS_SCOPES, SCOPES, format_confidence
+from cortex.core.model.topics import normalize_topic, topic_record_id
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
-from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
     normalized_body,
+    restore_active_status,
     with_body,
     with_fields,
     with_title,
     without_lost_texts,
 )
 from cortex.core.notes.note import Note
-from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
-from cortex.core.text.strings import cortex_command, option_words, printable_line, shorten
+from cortex.core.text.strings import (
+    cortex_command,
+    one_line,
+    option_words,
+    printable_line,
+    shorten,
+)
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command
+from cortex.operations.records.archive import set_aside
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
     change_record,
-    edit_note,
     find_editable,
 )
-from cortex.operations.upkeep.heal import try_heal
+from cortex.operations.records.save import known_type
+from cortex.operations.records.tick_minutes import tick_minutes
 from cortex.operations.upkeep.preserve_text import preserve_text
-from cortex.vault import files
 from cortex.vault.locate import Vault, is_own
 
 CLEAR_WORD = "none"  # takes a field out
 UPDATABLE_STATUSES = ("active", "open", "done")
+# A word for a status that sets a record aside -> the status in its note. Nothing holds in the place of
+# what is withdrawn.
+_ASIDE_WORDS = {"archived": "archived", "withdrawn": "superseded", "deleted": "deleted"}
 _TEXT_FIELDS = ("title", "owner", "branch")
-_ID_FIELDS = ("project", "scope")  # together with a topic they make the id
 # An event without faults, to ask the rules of events about a project or tags.
 _SAMPLE_EVENT = Event("20000101t000000z-aaaaaaaaaa", "manual", "", "-")
 
 
-class _UpdateRequest(NamedTuple):
+class _ReviseRequest(NamedTuple):
     """The changes; empty fields stay as they are."""
 
     fields: dict[str, str]  # as they are kept; "" takes a field out
     status: str
+    reason: str
     tags: tuple[str, ...] | None
     added_tags: tuple[str, ...]
     removed_tags: tuple[str, ...]
@@ -72,41 +81,34 @@ class _UpdateRequest(NamedTuple):
     reviewed: bool
 
 
-def update(
-    vault: Vault,
-    caller: Caller,
-    id: NoteName,
-    *,
-    title: str = "",
-    body: str = "",
-    status: Literal["", "active", "open", "done"] = "",
-    tags: list[str] | None = None,
-    add_tags: tuple[str, ...] = (),
-    remove_tags: tuple[str, ...] = (),
-    project: str = "",
-    scope: Literal["", "project", "personal", "global"] = "",
-    owner: str = "",
+def revise(
+    vault: Vault, caller: Caller, id: NoteName, *, title: str = "", body: str = "", type: str = "",
+    topic: str = "", status: Literal["", "active", "open", "done", "archived", "withdrawn", "deleted"] = "",
+    reason: str = "", tags: list[str] | None = None, add_tags: tuple[str, ...] = (),
+    remove_tags: tuple[str, ...] = (), project: str = "",
+    scope: Literal["", "project", "personal", "global"] = "", owner: str = "",
     due: Day | Literal["none"] | None = None,
     confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
-    priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None,
-    branch: str = "",
-    reviewed: bool = False,
-) -> RecordChange:
-    """Change fields or the text of a record.
+    priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None, branch: str = "", reviewed: bool = False,
+) -> RecordChange:  # fmt: skip
+    """Mend, withdraw or finish a record.
 
     Every other byte of its file stays. The word `none` takes a field out. A text that is replaced
-    stays in an event, which `cortex history ID` shows. A record's topic and type are given when it
-    is saved, and stay.
+    stays in an event, which `cortex history ID` shows. The answer says how to take it back.
 
     id: the record: its id, the beginning of it, or a path
     title: the new title
     body: the new text; a single - reads standard input
-    status: active, open or done; archive, delete, supersede and restore have verbs of their own
+    type: decision, gotcha, action or any other word
+    topic: a stable key, for a record that was not saved with one
+    status: done finishes an action; archived, withdrawn (nothing holds in its place) or deleted sets a
+        record aside; active or open brings it back
+    reason: why it is set aside, in a few words
     tags: comma-separated, in place of those it has
     add_tags: comma-separated, beside those it has
     remove_tags: comma-separated
-    project: the project; not of a record with a topic
-    scope: project, personal or global; not of a record with a topic
+    project: the project; not of a record that was saved with a topic
+    scope: project, personal or global; not of a record that was saved with a topic
     owner: who an action is for
     due: a date, such as 2026-12-01
     confidence: how sure it is, from 0 to 1
@@ -114,20 +116,30 @@ def update(
     branch: the branch
     reviewed: you have looked at the text that lost in a merge
 
-    Example: cortex update use-sqlite-k3f7q2 --add-tags storage --priority 8
-    Example: cortex update use-sqlite-k3f7q2 --body - < sqlite.md
+    Example: cortex revise use-sqlite-k3f7q2 --add-tags storage --priority 8
+    Example: cortex revise order-the-cables-k3f7q2 --status done
+    Example: cortex revise use-sqlite-k3f7q2 --status withdrawn --reason "it was never true"
+    Example: cortex revise use-sqlite-k3f7q2 --body - < sqlite.md
     """
     fields = _kept_fields({
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
-        "confidence": confidence, "priority": priority, "branch": branch,
+        "confidence": confidence, "priority": priority, "branch": branch, "topic": topic,
     })  # fmt: skip
-    request = _UpdateRequest(
-        fields, status, _clean_tags(tags) if tags else None, _clean_tags(add_tags),
-        _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed,
-    )  # fmt: skip
+    if type.strip():
+        fields["type"] = known_type(vault, sanitize_text(type).strip().lower())
+    text = sanitize_text(body).replace("\r\n", "\n")
+    changed_tags = (
+        _clean_tags(tags) if tags else None,
+        _clean_tags(add_tags),
+        _clean_tags(remove_tags),
+    )
+    because = one_line(sanitize_text(reason))
+    request = _ReviseRequest(fields, status, because, *changed_tags, text, reviewed)
     _check_request(request, vault, id)
     edit = partial(_edit_and_undo, vault, caller, request)
-    change = change_record(vault, caller, id, "updated", edit)
+    outcome = status if status in ("done", *_ASIDE_WORDS) else "updated"
+    find = partial(_find_for_topic, fields.get("topic", ""))
+    change = change_record(vault, caller, id, outcome, edit, find=find)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
 
 
@@ -155,7 +167,7 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     """Say that an action is done.
 
     A task that is ticked in the note of a meeting counts as done without this; and this ticks the
-    task there. `cortex update ID --status open` takes both back.
+    task there. `cortex revise ID --status open` takes both back.
 
     id: the action: its id, the beginning of it, or a path
 
@@ -170,11 +182,21 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
         if status in DONE_STATUSES:
             return Edited(note)
         former = status if status in UPDATABLE_STATUSES else "open"
-        undo = command("update", row, "--status", former)
+        undo = command("revise", row, "--status", former)
         return Edited(with_status(note, "done", caller.now), undo)
 
     change = change_record(vault, caller, id, "done", edit, find=_find_action)
     return tick_minutes(vault, caller, change, done=True)
+
+
+def _find_for_topic(topic: str, index: IndexSession, name: str) -> NoteRow:
+    """The record of a name. `ConflictError` if another one has the topic that it is to get."""
+    row = find_editable(index, name)
+    for other in index.catalogue.find(KNOWLEDGE._replace(topics=(topic,))) if topic else ():
+        if (other.project, other.scope) == (row.project, row.scope) and other.id != row.id:
+            hint = f"{command('supersede', row, '--by', other)}, or name another topic"
+            raise ConflictError(f"{topic} is the topic of {other.id}", hint)
+    return row
 
 
 def _find_action(index: IndexSession, name: str) -> NoteRow:
@@ -188,7 +210,7 @@ def _find_action(index: IndexSession, name: str) -> NoteRow:
         message = f"{name} is a step of the plan {plan.id}, and no note of its own"
         raise InvalidInputError(message, f"tick it in {plan.path}") from None
     if row.type != "action":
-        hint = f"cortex actions lists these; {command('update', row, '--status', 'done')}"
+        hint = f"cortex actions lists these; {command('revise', row, '--status', 'done')}"
         raise InvalidInputError(f"{row.id} is a {row.type or 'note'} and no action", hint)
     return row
 
@@ -211,10 +233,12 @@ def _as_kept(key: str, value: str) -> str:
     value = value.strip()
     if key in _TEXT_FIELDS:
         value = printable_line(sanitize_text(value))
-    if key in ("title", "scope") and value in ("", CLEAR_WORD):
+    if key in ("title", "scope", "type") and value in ("", CLEAR_WORD):
         raise InvalidInputError(f"a record always has a {key}", f"give another {key}")
-    if value == CLEAR_WORD or key in ("owner", "branch"):
+    if value == CLEAR_WORD or key in ("owner", "branch", "type"):
         return value
+    if key == "topic":
+        return normalize_topic(sanitize_text(value))
     if key == "title" and len(value) > MAX_SAVED_TITLE_CHARS:
         message = f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most"
         raise InvalidInputError(message, "put the rest into the text")
@@ -224,7 +248,7 @@ def _as_kept(key: str, value: str) -> str:
     elif key == "confidence":
         return format_confidence(float(value))
     elif (key == "scope" and value not in SCOPES) or (key == "due" and value != parse_day(value)):
-        raise InvalidInputError(f"{shorten(value, 50)!r} is no {key}", "cortex update --help")
+        raise InvalidInputError(f"{shorten(value, 50)!r} is no {key}", "cortex revise --help")
     return value
 
 
@@ -236,7 +260,7 @@ def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
     return tags
 
 
-def _check_request(request: _UpdateRequest, vault: Vault, id_: str) -> None:
+def _check_request(request: _ReviseRequest, vault: Vault, id_: str) -> None:
     """Raise `InvalidInputError` when nothing is asked for, the text is too large, or a record of a
     project's vault is to be personal or global."""
     if request.fields.get("scope") in ONE_PERSONS_SCOPES and not is_own(vault):
@@ -245,8 +269,11 @@ def _check_request(request: _UpdateRequest, vault: Vault, id_: str) -> None:
     has_tags = request.tags is not None or request.added_tags or request.removed_tags
     is_asked = request.fields or request.status or has_tags or request.reviewed
     if not (is_asked or request.body.strip()):
-        hint = "cortex update ID --title TEXT; the word none takes a field out"
+        hint = "cortex revise ID --title TEXT; the word none takes a field out"
         raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
+    if request.reason and request.status not in _ASIDE_WORDS:
+        hint = f"say it with --status {', '.join(_ASIDE_WORDS)}"
+        raise InvalidInputError("a reason is for setting a record aside", hint)
     size = len(request.body.encode("utf-8", "surrogatepass"))
     if request.body.strip() and size > events.MAX_CONTENT_BYTES:
         hint = "edit the file itself, or keep a summary"
@@ -254,12 +281,12 @@ def _check_request(request: _UpdateRequest, vault: Vault, id_: str) -> None:
 
 
 def _edit_and_undo(
-    vault: Vault, caller: Caller, request: _UpdateRequest, note: Note, row: NoteRow
+    vault: Vault, caller: Caller, request: _ReviseRequest, note: Note, row: NoteRow
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     is_personal = note.get("scope") in ONE_PERSONS_SCOPES
     if is_personal and request.fields.get("scope") == "project" and caller.source == "mcp":
-        hint = f"{cortex_command('update', row.id, '--scope', 'project')}, typed by a person"
+        hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
         raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
     changed, before = _with_asked_fields(note, request, row, caller.now)
     if request.reviewed or request.body or "title" in request.fields:
@@ -268,14 +295,14 @@ def _edit_and_undo(
     lost = []
     for key, value in before.items():
         if _is_restorable(key, value):
-            back += option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
+            back += option_words(key, value or CLEAR_WORD)
         else:
             lost.append(f"{key}: {value or '(none)'}")
-    undo = command("update", row, *back) if back else ""
+    undo = command("revise", row, *back) if back else ""
     if request.body and request.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
             changed, event = preserve_text(vault, caller, changed)
-            undo = f"{command('history', row, '--at', event)} | {command('update', row, '--body', '-', *back)}"
+            undo = f"{command('history', row, '--at', event)} | {command('revise', row, '--body', '-', *back)}"
             if sanitize_text(text) != text:
                 lost.append("what looks like a secret in its text")
         else:
@@ -286,18 +313,13 @@ def _edit_and_undo(
 
 
 def _with_asked_fields(
-    note: Note, request: _UpdateRequest, row: NoteRow, now: str
+    note: Note, request: _ReviseRequest, row: NoteRow, now: str
 ) -> tuple[Note, dict[str, str]]:
     """The note with the new fields, tags and status, and their former values."""
     fields: dict[str, yaml_writer.YamlValue] = {
         key: value for key, value in request.fields.items() if value != _field_of(note, key)
     }
-    if fields.keys() & set(_ID_FIELDS) and note.get("topic"):
-        save = cortex_command("save", "TITLE", "--topic", note.get("topic"), "--project", "PROJECT")
-        raise InvalidInputError(
-            "the project and the scope of a record with a topic cannot be changed, since its id comes from them",
-            f"{save} makes another one",
-        )
+    _check_identity(note, fields.keys())
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
     every = dict.fromkeys(
@@ -310,13 +332,43 @@ def _with_asked_fields(
     title = fields.pop("title", "")
     changed = with_title(note, str(title)) if title else note
     changed = with_fields(changed, fields) if fields else changed
-    if request.status and request.status != (note.get("status") or "active"):
-        if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
-            hint = f"{command('restore', row)} makes it current; then it may get another status"
-            raise InvalidInputError(f"{row.id} is {status}", hint)
-        changed = with_status(changed, request.status, now)
-        before["status"] = note.get("status")
-    return changed, before
+    if "type" in fields and (note.get("status") or "active") == initial_status(note.get("type")):
+        changed = with_status(changed, initial_status(str(fields["type"])), now)
+    if request.status:
+        asked = _with_asked_status(changed, request, row, now)
+        if asked is not changed:
+            words = {kept: word for word, kept in _ASIDE_WORDS.items()}
+            status = note.get("status").lower() or "active"
+            before["status"] = words.get(status, status)
+            before["reason"] = note.get(f"{status}_because")
+            changed = asked
+    return changed, {key: value for key, value in before.items() if key != "reason" or value}
+
+
+def _with_asked_status(note: Note, request: _ReviseRequest, row: NoteRow, now: str) -> Note:
+    """The note set aside, or current with the asked status; itself if it says so already."""
+    if word := _ASIDE_WORDS.get(request.status):
+        return set_aside(note, row, word, request.reason, now)
+    if note.get("status").lower() in SET_ASIDE_STATUSES:
+        if note.get("superseded_by"):
+            hint = f"{command('restore', row)} takes that back in both"
+            raise InvalidInputError(f"{row.id} is superseded by another record", hint)
+        note = restore_active_status(note)
+    return with_status(note, request.status, now)
+
+
+def _check_identity(note: Note, keys: Collection[str]) -> None:
+    """Raise `InvalidInputError` for a change of what a record's id is made of, or a session's type."""
+    if "type" in keys and note.get("type") == "session":
+        raise InvalidInputError("a session stays one", "save what it tells as a record")
+    scope = note.get("scope") or default_scope(note.get("project"))
+    topic = note.get("topic")
+    is_key = topic and topic_record_id(note.get("project"), scope, topic) == note.get("id")
+    fixed = ("project", "scope", "topic") if is_key else ("project", "scope") if topic else ()
+    if taken := [key for key in fixed if key in keys]:
+        save = cortex_command("save", "TITLE", "--topic", topic, "--project", "PROJECT")
+        message = f"the {' and the '.join(taken)} of a record with a topic cannot be changed, since its id comes from them"
+        raise InvalidInputError(message, f"{save} makes another one")
 
 
 def _field_of(note: Note, key: str) -> str:
@@ -324,11 +376,11 @@ def _field_of(note: Note, key: str) -> str:
 
 
 def _is_restorable(key: str, value: str) -> bool:
-    """Whether `cortex update` accepts a value of a note and stores it unchanged."""
+    """Whether `cortex revise` accepts a value of a note and stores it unchanged."""
     if value in (CLEAR_WORD, "-"):  # which would take it out, or read standard input
         return False
     if key == "status":
-        return value in ("", *UPDATABLE_STATUSES)
+        return value in (*UPDATABLE_STATUSES, *_ASIDE_WORDS)
     try:
         if key == "tags":
             return ",".join(_clean_tags(value.split(","))) == value
@@ -337,32 +389,3 @@ def _is_restorable(key: str, value: str) -> bool:
         return kept == (value or CLEAR_WORD) or (is_number and float(kept) == float(value))
     except InvalidInputError:
         return False
-
-
-def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bool) -> RecordChange:
-    """The change, once the minutes from which the action came are ticked like it: that line
-    alone. What cannot be ticked is a problem of the change."""
-    try:
-        child = notes.read_strict(files.read(vault.root, change.path), change.path)
-        sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
-        targets = set(map(parse_link_target, sources))
-        if child.get("type") != "action" or not targets:
-            return change
-        wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
-        meetings: list[NoteRow] = query_index(
-            vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
-        )
-        # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
-        from cortex.core.minutes.records import with_tick  # noqa: PLC0415
-
-        def edit(meeting: Note) -> Note:
-            return with_tick(meeting, change.id, child, done=done)
-
-        ticked = [edit_note(vault, row.path, edit) for row in meetings]
-    except (CortexError, OSError) as error:
-        message = f"the box in the minutes stays as it was: {reason_of(error)}"
-        problem = Problem(change.path, message, "tick it there yourself")
-        return change._replace(problems=(*change.problems, problem))
-    if not any(ticked):
-        return change
-    return change._replace(problems=(*change.problems, *try_heal(vault, caller)))
