@@ -78,6 +78,7 @@ HOST = Host(
         "turn": ("generation_id",),
     },
     other_events=(("beforeSubmitPrompt", "user-prompt-submit"),),
+    project_variables=("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     context_key="additional_context",
     reader=CursorReader,
 )

@@ -32,6 +32,7 @@ HOST = Host(
     settings_folder=".gemini",
     settings_file="settings.json",
     fields=FIELDS | {"message": ("prompt_response",), "turn": (), "moment": ("timestamp",)},
+    project_variables=("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     context_key=NESTED_CONTEXT,
     context_events=("session-start", "user-prompt-submit"),
     json_events=EVENTS,

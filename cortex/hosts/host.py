@@ -60,6 +60,8 @@ class Host(NamedTuple):
     required_fields: tuple[tuple[str, object], ...] = ()  # what the file must say besides
     # Payloads: our name of a field -> the host's; the first with a text counts; `a.b` is nested
     fields: dict[str, tuple[str, ...]] = FIELDS
+    # of the environment, that name the project's folder
+    project_variables: tuple[str, ...] = ("CLAUDE_PROJECT_DIR",)
     other_events: tuple[tuple[str, str], ...] = ()  # its names of events that it is not wired to
     context_key: str = ""  # under which it takes a text; `NESTED_CONTEXT`, or a key of its own
     context_events: tuple[str, ...] = (SESSION_START,)  # on which it takes one

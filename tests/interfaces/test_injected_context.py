@@ -15,7 +15,8 @@ import pytest
 from cortex.core.briefing.injected import CONTRACT
 from cortex.interfaces.hook import injected_context as speaking
 from cortex.interfaces.hook.injected_context import context_for_agent
-from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of
+from cortex.operations.capture.hook_capture import HookEvent
+from cortex.operations.capture.workspace import Workspace, find_workspace
 from cortex.vault.locate import Vault
 from cortex.vault.state import reminder_log
 from cortex.watcher import protocol
@@ -73,7 +74,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
             vault,
             here,
             HookEvent("session-start", "claude", SESSION, source="startup"),
-            workspace_of(str(project), os.environ)._replace(**more),
+            find_workspace("claude", "", "", str(project), os.environ)[1]._replace(**more),
         )
 
     made = said()
@@ -90,7 +91,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
 
 def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(project, caller, monkeypatch):
     monkeypatch.setattr(protocol, "request_briefing", lambda *_, **__: pytest.fail("asked"))
-    place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
+    place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main", str(project))
     assert (
         context_for_agent(
             Vault(str(project / "vault")),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cortex.core.notes import note as notes
-from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
+from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
+from cortex.operations.capture.workspace import find_workspace
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at
 
@@ -40,7 +41,7 @@ def transcript(folder: Path, run: str, entrypoint: str = "sdk-py") -> Path:
 
 
 def through_hooks(vault: Vault, project: Path, run: str) -> None:
-    path, place = transcript(project, run), workspace_of(str(project), {})
+    path, place = transcript(project, run), find_workspace("claude", "", "", str(project), {})[1]
     for name in ("session-start", "user-prompt-submit", "stop", "session-end"):
         told = HookEvent(name, "claude", run, str(project), str(path), RUNS[run][0])
         now = f"2026-11-20T16:45:1{run[-1]}Z"  # of which the ids of these tests are made

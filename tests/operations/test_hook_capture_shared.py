@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cortex.core.model.problem import Problem
-from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
+from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
+from cortex.operations.capture.workspace import find_workspace
 from cortex.operations.care.doctor import doctor
 from tests.conftest import caller_at
 
@@ -27,7 +28,9 @@ def line(session: str, text: str, minute: int) -> str:
 def stop(vault, project: Path, session: str) -> None:
     told = HookEvent("stop", "claude", session, transcript=str(project / "t.jsonl"))
     here = caller_at(NOW, str(project))
-    capture_hook_event(vault, here, told, workspace_of(str(project), {}), 1.0)
+    capture_hook_event(
+        vault, here, told, find_workspace("claude", "", "", str(project), {})[1], 1.0
+    )
 
 
 def shared(vault, project: Path, now: str = NOW) -> list[Problem]:

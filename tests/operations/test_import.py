@@ -23,7 +23,8 @@ from cortex.core.notes import note as notes
 from cortex.hosts import transcript_files
 from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
-from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
+from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
+from cortex.operations.capture.workspace import find_workspace
 from cortex.operations.sessions.import_ import import_
 from cortex.operations.sessions.import_events import _as_in_earlier_ids
 from cortex.operations.upkeep.drain_spool import has_unread_transcripts
@@ -31,6 +32,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
 
 SESSION = "11111111-2222-4333-8444-555555555555"
+OTHER = "99999999-2222-4333-8444-555555555555"
 Lines = list[dict[str, Any]]
 
 
@@ -213,7 +215,7 @@ def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault, here, repo
     ]
 
 
-def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
+def test_an_agent_that_went_to_another_repository_stays_in_the_project_where_it_began(
     vault, here, repo, tmp_path
 ):
     other = another(tmp_path)
@@ -223,8 +225,26 @@ def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
         (note.get("project"), *re.findall(r"option (\d)", note.text))
         for note in events(vault).values()
     )
-    # The third was said in no repository.
-    assert found == [("cache", "0"), ("cache", "2"), ("shop", "1")]
+    assert found == [("cache", "0"), ("cache", "1"), ("cache", "2")]
+
+
+def test_sessions_of_another_vault_are_left_alone_unless_one_vault_or_one_transcript_is_named(
+    vault, here, repo, tmp_path, cortex
+):
+    other = another(tmp_path)
+    assert cortex("init", "vault", cwd=str(other)).returncode == 0
+    write(turns(repo))
+    path = write(turns(other, session=OTHER), name=OTHER)
+    done = import_(vault, here, ["claude"], all=True)
+    assert [one.id for one in done.sessions] == [SESSION]
+    assert done.left_alone == 1
+    named = import_(vault, here, ["claude"], path=str(path))
+    assert [one.id for one in named.sessions] == [OTHER]
+    # Its first capture was made in the vault that was named, which keeps it.
+    theirs = import_(Vault(str(other / "vault")), here, ["claude"], all=True)
+    assert (theirs.events, theirs.left_alone) == (0, 2)
+    explicit = Vault(str(other / "vault"), is_explicit=True)
+    assert import_(explicit, here, ["claude"], all=True, dry_run=True).left_alone == 0
 
 
 def test_a_folder_that_is_switched_off_is_left_alone(vault, here, repo):
@@ -374,12 +394,16 @@ def test_what_a_hook_captured_of_a_subagent_is_not_imported(vault, here, repo):
     told = HookEvent(
         "subagent-stop", "claude", SESSION, str(repo), agent="a1", agent_transcript=str(path)
     )
-    assert capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
+    assert capture_hook_event(
+        vault, here, told, find_workspace("claude", "", "", str(repo), {})[1], 1
+    )
     import_(vault, here, ["claude"])
     assert texts(vault).count("of an agent 0") == 1
     write_agent(asides(repo, "a9", "Decision: later {}", agentId="a1"), "agent-a1")
     import_(vault, here, ["claude"])
-    assert not capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
+    assert not capture_hook_event(
+        vault, here, told, find_workspace("claude", "", "", str(repo), {})[1], 1
+    )
     assert texts(vault).count("later 0") == 1
 
 

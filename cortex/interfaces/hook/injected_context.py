@@ -8,8 +8,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.redact.secrets import sanitize_text
 from cortex.hosts import load_host
 from cortex.hosts.host import PROMPT
-from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
+from cortex.operations.capture.hook_capture import HookEvent, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
+from cortex.operations.capture.workspace import Workspace
 from cortex.operations.sessions.hook_briefing import briefing_for_hook, contract_for
 from cortex.vault.locate import Vault
 from cortex.vault.state.reminder_log import reset_reminders

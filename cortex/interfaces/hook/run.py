@@ -14,14 +14,14 @@ from cortex.core.model.problem import (
     ConflictError,
     CortexError,
     InvalidInputError,
-    NotFoundError,
     Problem,
 )
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads
 from cortex.operations.capture import hook_capture, hooks_enabled
-from cortex.vault.locate import Vault, find_vault
+from cortex.operations.capture.workspace import find_workspace
+from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, spool
 
 GUARD_VARIABLE = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
@@ -96,10 +96,15 @@ class _RunningHook:
 
     def handle(self, payload: hook_capture.HookEvent) -> None:
         """Capture what is new, and answer where the host takes an answer."""
-        place = hook_capture.workspace_of(payload.cwd, os.environ)
-        self.vault = vault = _find_enabled_vault(place)
-        if vault is None:
+        vault, place = find_workspace(
+            payload.host, payload.session, payload.transcript, payload.cwd, os.environ
+        )
+        folders = {place.home, place.cwd, payload.cwd if os.path.isdir(payload.cwd) else place.cwd}
+        if any(hooks_enabled.is_switched_off(os.environ, folder) for folder in folders):
             return
+        if vault is None or not hooks_enabled.read_settings(vault).enabled:
+            return
+        self.vault = vault
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         caller = Caller(place.cwd, now, os.urandom, "hook", no_progress)
         try:
@@ -151,17 +156,6 @@ def _drain_spool(vault: Vault, caller: Caller, payload: hook_capture.HookEvent) 
     drain_spool.publish_unsent_events(vault, waiting.unsent_events)
     problems = drain_spool.drain_spool(vault, caller) if payload.name == SESSION_START else []
     return problems[0] if problems else NO_PROBLEM
-
-
-def _find_enabled_vault(place: hook_capture.Workspace) -> Vault | None:
-    """The vault of this place; None when there is none, or hooks are switched off here."""
-    if hooks_enabled.is_switched_off(os.environ, place.cwd):
-        return None
-    try:
-        vault = find_vault("", place.cwd, os.environ)
-    except NotFoundError:
-        return None
-    return vault if hooks_enabled.read_settings(vault).enabled else None
 
 
 def _parse_arguments(words: list[str]) -> tuple[str, str]:

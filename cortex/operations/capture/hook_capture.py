@@ -7,8 +7,7 @@ reads.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from cortex.core.model import event as events
@@ -18,7 +17,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.redact.person_words import keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
-from cortex.core.text.strings import parse_time, short_hash, slugify
+from cortex.core.text.strings import parse_time
 from cortex.core.text.value import NamedTuple
 from cortex.hosts.transcript_item import tagged_lines
 from cortex.operations.capture import hooks_enabled
@@ -28,7 +27,6 @@ from cortex.operations.capture.sanitize import (
     sanitize_name,
     sanitize_path,
     truncate_event_text,
-    working_directory,
 )
 from cortex.operations.capture.transcript_chunk import (
     TranscriptChunk,
@@ -36,9 +34,10 @@ from cortex.operations.capture.transcript_chunk import (
     is_readable_transcript,
     next_chunk,
 )
-from cortex.vault.git import checkout
+from cortex.operations.capture.workspace import Workspace
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors, spool
+from cortex.vault.state.session_homes import SessionHome, remember_home
 from cortex.vault.state.session_state import (
     LockedSession,
     PublishAttempt,
@@ -70,15 +69,6 @@ class HookEvent(NamedTuple):
     agent_transcript: str = ""
     turn: str = ""  # the same for all that belongs to one prompt
     moment: str = ""  # when it was told: another one for each
-
-
-class Workspace(NamedTuple):
-    """Where a session is at work."""
-
-    cwd: str
-    root: str
-    project: str
-    branch: str
 
 
 def capture_hook_event(
@@ -124,6 +114,10 @@ def capture_hook_event(
         return True
     if done and agent:
         _begin_parent_session(vault, caller, event)
+    if not place.is_remembered and (done or event.name == "session-start"):
+        home = SessionHome(vault.root, place.home, place.project)
+        with suppress(OSError, CortexError):  # the event is there
+            remember_home(event.host, event.session, home)
     return done
 
 
@@ -146,24 +140,6 @@ class HookSession(NamedTuple):
 def session_key(event: HookEvent, agent: str = "") -> str:
     """The key of the session's state, by its name, else by its transcript or folder."""
     return cursors.session_key(event.host, event.session or event.transcript or event.cwd, agent)
-
-
-def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
-    """Where a session works: in the host's directory, or else in this process's."""
-    started = environ.get("CLAUDE_PROJECT_DIR", "")
-    if not (os.path.isabs(started) and os.path.isdir(started)):
-        started = ""
-    if not (os.path.isabs(cwd) and os.path.isdir(cwd)):
-        cwd = started or working_directory()
-    is_within = started and f"{os.path.realpath(cwd)}/".startswith(f"{os.path.realpath(started)}/")
-    home = started if is_within else cwd
-    git = checkout.find_repository(home)
-    root = git[0] if git and os.path.realpath(home) != git[0] else home
-    project = checkout.project_of(home)
-    # The name is made of the folder's, which holds a secret.
-    if project and sanitize_text(root) != root:
-        project = f"{slugify(sanitize_text(os.path.basename(root)), 48)}-{short_hash(root, 4)}"
-    return Workspace(cwd, root, project, sanitize_name(checkout.branch_of(cwd)))
 
 
 def mark_injected(vault: Vault, event: HookEvent, text: str) -> bool:

@@ -22,6 +22,7 @@ from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
+from cortex.operations.capture.workspace import find_workspace
 from cortex.operations.sessions.import_events import build_events
 from cortex.operations.upkeep.drain_spool import capture_passed_over
 from cortex.operations.upkeep.normalize import normalize
@@ -30,6 +31,7 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.settings import Settings
 from cortex.vault.state import session_state as cursors
+from cortex.vault.state.session_homes import SessionHome, recall_home, remember_home
 from cortex.vault.state.session_state import PublishAttempt, SessionCursor
 
 ImportableHost = Literal["claude", "codex", "copilot"]
@@ -127,6 +129,8 @@ def import_(
         hint = f"cortex import {' '.join(names)} --all, or --project NAME"
         raise NotFoundError("no project is known for this directory", hint)
     run = _ImportRun(vault, caller, dry_run=dry_run)
+    # Who names the vault, or one transcript, means that.
+    run.any_vault = vault.is_explicit or os.path.isfile(where)
     try:
         for host in names:
             for folder in (
@@ -156,7 +160,7 @@ class _ImportRun:
         self.unread: list[UnreadTranscript] = []
         self.problems: list[Problem] = []
         self.events = self.records = 0
-        self.stopped = False
+        self.stopped = self.any_vault = False
         self.locations_by_cwd: dict[str, tuple[str, str, bool]] = {}
         # Messages by the host's id: a session that was resumed may repeat another.
         self.seen_messages: set[int] = set()
@@ -186,6 +190,7 @@ class _ImportRun:
             project = self.default_location(one).project if wanted else ""
             return (
                 (not wanted or self.settings.resolve_project(project) == wanted)
+                and (self.any_vault or not self.writes_elsewhere(one))
                 and not (one.last_time and one.last_time < after)
                 and not (one.cwd and "\0" not in one.cwd and is_switched_off({}, one.cwd))
             )
@@ -222,6 +227,12 @@ class _ImportRun:
         home = self.main_transcripts.get((one.host, one.session), one)
         usual = self.location_of(home.cwd, one.branch) if home is not one else None
         return self.location_of(one.cwd, one.branch, usual)
+
+    def writes_elsewhere(self, one: TranscriptInfo) -> bool:
+        """Whether the session of a transcript writes into another vault."""
+        main = self.main_transcripts.get((one.host, one.session), one)
+        found, _ = find_workspace(one.host, one.session, main.path, self.vault.root, {})
+        return found is not None and found.root != self.vault.root
 
     def location_of(self, cwd: str, branch: str, usual: _Location | None = None) -> _Location:
         """The project and its folder; `usual`, the session's, where `cwd` is no project itself."""
@@ -261,8 +272,13 @@ class _ImportRun:
         read.since = max(cursor.floor, cursor.since) if is_new_file else cursor.floor
         usual = self.default_location(one)
 
-        def place_of(piece: TranscriptItem) -> tuple[str, str]:
+        def location_of(piece: TranscriptItem) -> _Location:
             here = self.location_of(piece.cwd, piece.branch, usual)
+            # Of another project are only folders to which the agent went.
+            return here if here.project == usual.project or not usual.project else usual
+
+        def place_of(piece: TranscriptItem) -> tuple[str, str]:
+            here = location_of(piece)
             return here.project, sanitize_name(here.branch)
 
         ahead = list(cursor.ahead)
@@ -270,7 +286,7 @@ class _ImportRun:
         agents = set()
         for segment in iter_segments(one.path, read, start, place_of):
             pieces = [piece for piece in segment.items if self._is_new(piece, cursor, ahead)]
-            root = self.location_of(pieces[0].cwd, "", usual).root if pieces else ""
+            root = location_of(pieces[0]).root if pieces else ""
             title = one_line(sanitize_text(read.title))[:200]
             made = []
             if pieces:
@@ -330,6 +346,9 @@ class _ImportRun:
                 publish_event(self.vault, self.caller, event._replace(id=other), is_retry=True)
             self.events += 1
         locked.save(after)
+        if made and not recall_home(after.host, after.session):
+            home = SessionHome(self.vault.root, after.cwd, after.project)
+            remember_home(after.host, after.session, home)
 
     def _cursor_after(
         self,
