@@ -14,7 +14,7 @@ from cortex.core.model.caller import Caller, ProgressCallback, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.declare import Declaration, convert, is_note_name
+from cortex.interfaces.declare import Declaration, convert, is_absent, is_note_name
 from cortex.operations import VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -52,12 +52,17 @@ class Call(NamedTuple):
         vault = self.supplied.get("vault")
         return vault if isinstance(vault, Vault) else None
 
+    def values(self) -> dict[str, Any]:
+        """The value of every parameter. Raises `InvalidInputError` for one that does not fit."""
+        is_typed = self.caller.source == "cli"
+        return convert(self.declared, self.given, self.caller.now, is_typed=is_typed)
+
     def answer(self) -> Any:
         """Call the verb. Paths of notes are relative to the working directory, or to the vault.
 
         Raises `CortexError`, also for a value that does not fit, and `OSError`.
         """
-        values = convert(self.declared, self.given, self.caller.now)
+        values = self.values()
         root = self.vault.root if self.vault else ""
         for parameter in self.declared.parameters if root else ():
             if (name := values[parameter.name]) and is_note_name(parameter.type):
@@ -79,8 +84,9 @@ def bind(
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(request.cwd, now, os.urandom, request.source, request.progress)
     bound = {**given}
-    if request.session and any(one.name == "session" for one in declared.parameters):
-        bound["session"] = bound.get("session") or request.session
+    for one in declared.parameters if request.session else ():
+        if one.name == "session" and is_absent(one, given.get("session")):
+            bound["session"] = request.session
     filled = {**(supplied or {})}
     if "vault" in declared.supplied:
         filled["vault"] = vault = request.find()

@@ -5,16 +5,19 @@ No `inspect`: it costs 13 ms.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between, Touches
+from cortex.core.model.parameters import DAY, MOMENT, NOTE, QUERY, Between, Touches
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
@@ -23,7 +26,13 @@ SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "va
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = lazy_re(r"[-+.0-9A-Za-z]+")
 _MAX_YEAR = 9999  # a greater number is seconds since the epoch
+_MAX_SECONDS = 253_402_300_799  # since the epoch, the end of that year
 _EXAMPLE = "Example"
+# What programs and models write for a value that they do not give, and for the two truths. In free
+# text `null` is a word.
+_ABSENT: tuple[object, ...] = (None, "", [], (), "null")
+_TRUTHS: dict[object, bool] = {"true": True, "false": False, 1: True, 0: False}
+_MAX_SHOWN = 100  # characters of a value in a message
 
 
 class Parameter(NamedTuple):
@@ -154,21 +163,23 @@ def for_servers(declared: Declaration) -> Declaration:
     return declared._replace(parameters=own)
 
 
-def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dict[str, object]:
+def convert(
+    declared: Declaration, given: Mapping[str, object], now: str, *, is_typed: bool = False
+) -> dict[str, object]:
     """The value of every parameter, in its declared type, from words or JSON values.
 
-    `now` is the caller's clock. Raises `InvalidInputError` that names the parameter, for a value
-    that does not fit, a required one that is missing, and a name that is not declared.
+    `now` is the caller's clock. `is_typed`: a person typed the words, and means an empty one. Raises
+    `InvalidInputError` that names the parameter and what it wants, for a value that does not fit, a
+    required one that is missing, and a name that is not declared.
     """
     hint = f"cortex {declared.name} --help"
-    if unknown := given.keys() - {parameter.name for parameter in declared.parameters}:
-        raise InvalidInputError(f"{declared.name} has no parameter {min(unknown)!r}", hint)
+    refuse_unknown(declared.name, given, [one.name for one in declared.parameters], hint)
     values = {}
     for parameter in declared.parameters:
         by_place = parameter.name.upper()
         label = parameter.label or (parameter.flag if parameter.is_option else by_place)
         value = given.get(parameter.name)
-        if value is None:
+        if value is None or (not is_typed and is_absent(parameter, value)):
             if parameter.required:
                 raise InvalidInputError(f"{label} is missing", hint)
             values[parameter.name] = parameter.default
@@ -176,10 +187,26 @@ def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dic
         try:
             values[parameter.name] = _convert_value(parameter.type, value, now)
         except ValueError:
-            words = " ".join(map(str, value)) if isinstance(value, list) else value
-            message = f"{label} {words!r} is not {_describe_type(parameter.type)}"
+            wanted = _describe_type(parameter.type) + (
+                _example(parameter) if parameter.label else ""
+            )
+            message = f"{label} {_shown(value)} is not {wanted}"
             raise InvalidInputError(message, hint) from None
     return values
+
+
+def is_absent(parameter: Parameter, value: object) -> bool:
+    """Whether a value stands for none, as programs send it."""
+    return value in _ABSENT[: -1 if QUERY in get_args(parameter.type) else None]
+
+
+def refuse_unknown(name: str, given: Iterable[str], known: Sequence[str], hint: str) -> None:
+    """Raise `InvalidInputError`, with what is meant perhaps, if a name is given that is not known."""
+    if unknown := {*given} - {*known}:
+        wrong = min(unknown)
+        near = did_you_mean(close_matches(wrong[:_MAX_SHOWN], known), "")
+        hint = f"{near} {hint}".strip()
+        raise InvalidInputError(f"{name} has no argument {_shown(wrong)}", hint)
 
 
 def choices_of(kind: Any) -> list[str]:
@@ -211,11 +238,11 @@ def _convert_value(kind: Any, value: Any, now: str) -> Any:
         return _convert_annotated(arguments[0], arguments[1], value, now)
     if origin in (list, tuple):
         item = arguments[0]
-        words = value if isinstance(value, list) else _split(value)
+        words = list(value) if isinstance(value, list | tuple | set) else _split(value)
         if "" in words or (value and not words) or value == "":
             raise ValueError(value)
         if _is_literal(item):
-            words = [part for word in words for part in _split(word)]
+            words = [part for word in words for part in _split_at_commas(word)]
         return origin(_convert_value(item, word, now) for word in words)
     if _is_literal(kind):
         word = value.strip().lower() if isinstance(value, str) else value
@@ -229,20 +256,41 @@ def _convert_value(kind: Any, value: Any, now: str) -> Any:
             except ValueError:
                 continue
         raise ValueError(value)
-    if kind in (int, float):
-        written_oddly = isinstance(value, str) and not _PLAIN_NUMBER_RE.fullmatch(value)
-        if isinstance(value, bool) or written_oddly:
-            raise ValueError(value)
-        try:
-            number = kind(value)
-        except (TypeError, OverflowError):
-            raise ValueError(value) from None
-        if number != number or (kind is int and isinstance(value, float) and number != value):  # noqa: PLR0124  NaN
-            raise ValueError(value)
-        return number
+    if kind in (int, float, bool):
+        return _convert_number(kind, value)
     if not isinstance(value, kind):
         raise ValueError(value)  # noqa: TRY004  one error for every value that does not fit
-    return value
+    return _whole_characters(value)
+
+
+def _whole_characters(text: str) -> str:
+    """The text with `?` for half of a character, which no file can hold; bytes of names are kept."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _convert_number(kind: Any, value: Any) -> Any:
+    """A number or a truth. Raises `ValueError`."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if kind is bool:
+        if not isinstance(word, str | int) or word not in _TRUTHS:
+            raise ValueError(value)
+        return _TRUTHS[word]
+    if isinstance(value, bool) or (
+        isinstance(value, str) and not _PLAIN_NUMBER_RE.fullmatch(value)
+    ):
+        raise ValueError(value)
+    try:
+        value = float(value) if isinstance(value, str) and "." in value else value
+        number = kind(value)
+    except (TypeError, OverflowError):
+        raise ValueError(value) from None
+    if number != number or (kind is int and isinstance(value, float) and number != value):  # noqa: PLR0124  NaN
+        raise ValueError(value)
+    return number
 
 
 def _is_literal(kind: Any) -> bool:
@@ -250,21 +298,42 @@ def _is_literal(kind: Any) -> bool:
 
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
-    if mark == MOMENT and type(value) is int and value > _MAX_YEAR:  # as the verb takes it
-        return value
-    if mark in (MOMENT, DAY):
-        text = str(value)
-        parsed = parse_moment(text, now) if mark == MOMENT else parse_day(text)
-        if parsed is None:
+    if mark == MOMENT:
+        is_seconds = type(value) in (int, float) and value > _MAX_YEAR
+        moment = (
+            int(value) if is_seconds and value <= _MAX_SECONDS else _parse(parse_moment, value, now)
+        )
+        if not -_MAX_SECONDS <= moment <= _MAX_SECONDS:
             raise ValueError(value)
-        return parsed
+        return moment
+    if mark == DAY:
+        return _parse(parse_day, value)
     number = _convert_value(base, value, now)
     if isinstance(mark, Between) and not mark.least <= number <= mark.most:
         raise ValueError(number)
     return number
 
 
-def _split(value: object) -> list[str]:
+def _parse(parser: Callable[..., Any], value: object, *context: str) -> Any:
+    """What a parser reads in a word or a number. Raises `ValueError` where it reads nothing."""
+    parsed = parser(str(value), *context) if isinstance(value, str | int) else None
+    if parsed is None:
+        raise ValueError(value)
+    return parsed
+
+
+def _split(value: object) -> list[Any]:
+    """The words of a list that is written as JSON, else with commas."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        import json  # noqa: PLC0415  people write commas
+
+        with suppress(ValueError, RecursionError):
+            words: list[Any] = json.loads(value)
+            return words
+    return _split_at_commas(value)
+
+
+def _split_at_commas(value: object) -> list[str]:
     if not isinstance(value, str):
         raise ValueError(value)  # noqa: TRY004  as above
     return [part for word in value.split(",") if (part := word.strip())]
@@ -275,7 +344,7 @@ def _describe_type(kind: Any) -> str:
     origin: Any = get_origin(kind)
     arguments = get_args(kind)
     if origin is Annotated:
-        base, mark = arguments
+        base, mark, *_ = arguments
         if isinstance(mark, Between):
             return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
         if mark == MOMENT:
@@ -292,3 +361,27 @@ def _describe_type(kind: Any) -> str:
 
 def _join_or(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _example(parameter: Parameter) -> str:
+    """What to send, where the type does not show it: the default if it can be sent."""
+    kinds = [parameter.type, *get_args(parameter.type)]  # of a union, too
+    for mark in (mark for kind in kinds for mark in get_args(kind) if isinstance(mark, Between)):
+        sendable = isinstance(parameter.default, int | float) and parameter.default >= mark.least
+        return f": send {parameter.default if sendable else mark.least}"
+    is_list = any(get_origin(kind) in (list, tuple) for kind in kinds)
+    return ': send ["a", "b"]' if is_list and not choices_of(parameter.type) else ""
+
+
+def _shown(value: object) -> str:
+    """A value in a message: however long it is, and however deep, one short line."""
+    from reprlib import Repr  # noqa: PLC0415  after a mistake alone
+
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = " ".join(value)
+    short = Repr()
+    short.maxstring = short.maxother = _MAX_SHOWN
+    try:
+        return short.repr(value)
+    except ValueError:  # of a whole number with thousands of digits
+        return "so large a number"

@@ -14,9 +14,10 @@ from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Call
-from cortex.interfaces.declare import convert
+from cortex.interfaces.declare import Parameter
 from cortex.vault.state import access_log
 
+CURSOR = Parameter("cursor", str, "", True, "the next_cursor of the answer before", label="cursor")
 MAX_NOTES = {"search": 1000, "recall": 200}  # verb -> notes of all pages together
 _TEXT_VERBS = ("history", "show")
 _TEXT_CHARS = 40_000  # of one answer; Claude Code refuses more than 25,000 tokens
@@ -29,7 +30,7 @@ class _Page(NamedTuple):
 
     question: bytes  # a digest of the verb and its values without the number
     shown: tuple[bytes, ...]  # digests of the absolute paths of the notes of the pages before
-    size: int
+    size: Any  # a number of notes
     most: int  # notes of all pages
 
     def cut(self, answer: Any) -> tuple[Any, str]:
@@ -89,7 +90,7 @@ def answer_page(call: Call, cursor: str) -> tuple[Any, str]:
 
 
 def _open_page(call: Call, cursor: str) -> _Page | _TextPage:
-    verb = call.declared.name
+    verb, number = call.declared.name, call.values().get("number")
     values = sorted((key, one) for key, one in call.given.items() if key != "number")
     question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
     try:
@@ -103,5 +104,4 @@ def _open_page(call: Call, cursor: str) -> _Page | _TextPage:
     if verb in _TEXT_VERBS:
         return _TextPage(question, int.from_bytes(before[_NOTE_BYTES:]), before[:_NOTE_BYTES])
     shown = tuple(before[at : at + _NOTE_BYTES] for at in range(0, len(before), _NOTE_BYTES))
-    size: Any = convert(call.declared, call.given, call.caller.now)["number"]
-    return _Page(question, shown, size, MAX_NOTES[verb])
+    return _Page(question, shown, number, MAX_NOTES[verb])

@@ -69,9 +69,9 @@ class OpenVault:
         self, function: Callable[..., Any], declared: Declaration, given: dict[str, object]
     ) -> Any:
         request = Request(self._cwd, "python", lambda: self._vault, progress=self._progress)
-        plain = {name: _plain(one) for name, one in given.items()}
-        wanted = {name: one for name, one in plain.items() if one != []}
-        return bind(function, declared, wanted, request).answer()
+        labelled = (one._replace(label=one.name) for one in declared.parameters)
+        declared = declared._replace(parameters=tuple(labelled))
+        return bind(function, declared, given, request).answer()
 
 
 def _method_name(verb: str) -> str:
@@ -81,13 +81,6 @@ def _method_name(verb: str) -> str:
 for _verb in VERBS.keys() - {*_NOT_METHODS}:
     setattr(OpenVault, _method_name(_verb), _Verb(_verb))
 setattr(OpenVault, "update", _Verb("revise"))  # noqa: B010  its name before
-
-
-def _plain(value: object) -> object:
-    """A value as JSON has it: tuples and sets are lists, halves of characters are replaced."""
-    if isinstance(value, tuple | set | list):
-        return [_plain(one) for one in value]
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature:

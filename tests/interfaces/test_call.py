@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
+import math
+import random
 from pathlib import Path
 
 import pytest
 
 from cortex import Vault as OpenVault
-from cortex.core.model.problem import NotFoundError
+from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.interfaces.call import Request, bind, error_of
-from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.declare import choices_of, declaration_of, is_note_name, load_verb
+from cortex.interfaces.mcp.call import call_tool, declare
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.vault.git.checkout import has_merge_drivers
 from cortex.vault.locate import Vault, find_vault
@@ -75,3 +77,48 @@ def test_what_the_system_refuses_names_the_folder_to_look_at(tmp_path) -> None:
     assert refused.message == f"Permission denied: {tmp_path}/a"
     assert refused.hint.startswith(f"ls -ld {tmp_path} shows whose it is")
     assert error_of(OSError(errno.ENOSPC, "No space left on device")).hint == "cortex doctor"
+
+
+DEEP: list[object] = []
+for _ in range(5_000):
+    DEEP = [DEEP]
+HALF = "\ud83d"
+ODD: list[object] = [
+    42, -1, 0, 1.5, 2**63, 10**30, 10**5000, -(10**30), math.nan, math.inf, 1e300, True, False, None, "", "null", [], ["a"], [""], [1], [None],
+    [["a"]], {}, {"id": "x"}, DEEP, "3", "3.0", "true", "yes", '["a"]', "a, b", ",", "[", '["', "[" * 5_000, HALF, f"a{HALF}", "\udcff", "\x00",
+    "a\x00b", "b'abc'", b"abc", {"a"}, ("a",), object(), "\n", "../../etc/passwd", "/etc/passwd", "x" * 100_000, "*", ".", "-", "--", "1e999",
+    "NaN", "١٢", "2026-13-45", "9" * 30 + "d", "99999999y", "T", "\u202e", "e\u0301", "🍐", "%s%n{0}", "[[a]]", "type:", "type:[", "(((", '"',
+    "after:9999999999d", "~root/x", "records/x.md:12",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_is_given_for_an_argument_is_answered_or_refused(vault, caller, seed) -> None:
+    """A thousand calls of tools and methods, in which arguments hold what no one would send."""
+    chance, opened = random.Random(seed), OpenVault(vault.root)
+    known = opened.save("Use pears", type="decision", topic="decision/fruit").id
+    request = Request(vault.root, "mcp", lambda: vault)
+    tools = [*select_tools(["all"]).items()]
+    refused = 0
+    for _ in range(1_000):
+        name, tool = chance.choice(tools)
+        asked = [one for one in declare(tool).parameters if one.label]
+        given: dict[str, object] = {
+            one.label: known
+            if is_note_name(one.type)
+            else next(iter(choices_of(one.type)), "pears")
+            for one in asked
+            if one.required
+        }
+        for one in chance.sample(asked, min(len(asked), chance.choice((1, 1, 1, 2, 3)))):
+            given[one.label] = chance.choice(ODD)
+        method = "" if tool.profile else "import_" if name == "import" else name
+        try:
+            if method and hasattr(OpenVault, method) and chance.random() < 0.4:
+                getattr(opened, method)(**given)
+            else:
+                call_tool(name, tool, given, request)
+        except CortexError as error:  # any other exception is a fault of ours
+            refused += 1
+            assert 0 < len(error.message) < 2_100
+    assert 200 < refused < 900

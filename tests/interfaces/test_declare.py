@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pytest
 
-from cortex.core.model.parameters import Between, Day, QueryText, Since
+from cortex.core.model.parameters import Between, Day, NoteQuery, QueryText, Since
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.iso_time import parse_day, parse_moment
 from cortex.interfaces.cli import arguments
@@ -30,6 +30,7 @@ def verb(
     whose: Literal["", "project", "personal"] = "",
     all: bool = False,
     name: str = "",
+    note: NoteQuery = "",
 ) -> None:
     """Do it.
 
@@ -45,7 +46,7 @@ def test_what_is_not_given_is_the_default() -> None:
     values = convert(DECLARED, {"text": "x"}, NOW)
     assert values == {
         "text": "x", "hosts": None, "number": 10, "confidence": None, "tags": (), "since": None, "due": None,
-        "whose": "", "all": False, "name": "",
+        "whose": "", "all": False, "name": "", "note": "",
     }  # fmt: skip
 
 
@@ -64,6 +65,19 @@ def test_what_is_not_given_is_the_default() -> None:
     ("due", "none", "none"),
     ("whose", "Project ", "project"),
     ("name", "  as it is ", "  as it is "),
+    ("name", "half \ud83d", "half ?"),
+    ("name", "caf\udce9.md", "caf\udce9.md"),
+    ("number", 7.0, 7),
+    ("number", "7.0", 7),
+    ("all", "False", False),
+    ("all", "true", True),
+    ("all", 1, True),
+    ("tags", '["a", "b,c"]', ("a", "b,c")),
+    ("tags", "[a", ("[a",)),
+    ("tags", {"a"}, ("a",)),
+    ("hosts", '["codex"]', ["codex"]),
+    ("since", 1795262400.0, 1795262400),
+    ("text", "null", "null"),
 ])  # fmt: skip
 def test_words_and_json_values_become_values(name, given, value) -> None:
     assert convert(DECLARED, {"text": "x", name: given}, NOW)[name] == value
@@ -71,21 +85,21 @@ def test_words_and_json_values_become_values(name, given, value) -> None:
 
 @pytest.mark.parametrize(("given", "message"), [
     ({}, "TEXT is missing"),
-    ({"text": "x", "other": 1}, "verb has no parameter 'other'"),
     ({"text": 1}, "TEXT 1 is not text"),
     ({"text": "x", "hosts": ["vim"]}, "HOSTS 'vim' is not claude or codex"),
     ({"text": "x", "number": "0"}, "--number '0' is not a whole number from 1 to 300"),
-    ({"text": "x", "number": ""}, "--number '' is not a whole number from 1 to 300"),
     ({"text": "x", "number": "-5"}, "--number '-5' is not a whole number from 1 to 300"),
     ({"text": "x", "number": "١٢"}, "--number '١٢' is not a whole number from 1 to 300"),
-    ({"text": "x", "since": ""}, "--since '' is not a date or a span"),
-    ({"text": "x", "tags": ""}, "--tags '' is not a list of words"),
     ({"text": "x", "hosts": [""]}, "HOSTS '' is not claude or codex"),
-    ({"text": "x", "whose": ""}, "--whose '' is not project or personal"),
     ({"text": "x", "due": "2030-1-2"}, "--due '2030-1-2' is not a day such as 2026-11-20 or none"),
     ({"text": "x", "number": True}, "--number True is not a whole number from 1 to 300"),
     ({"text": "x", "number": 1.5}, "--number 1.5 is not a whole number from 1 to 300"),
-    ({"text": "x", "number": []}, "--number '' is not a whole number from 1 to 300"),
+    ({"text": "x", "number": [3]}, "--number [3] is not a whole number from 1 to 300"),
+    ({"text": "x", "number": 10**5000}, "--number so large a number is not a whole number from 1"),
+    ({"text": "x", "since": 10**30}, "--since 1000000000000000000000000000000 is not a date or a span"),
+    ({"text": "x", "since": "9999999999d"}, "--since '9999999999d' is not a date or a span"),
+    ({"text": "x", "name": "y" * 5000, "all": {}}, "--all {} is not true or false"),
+    ({"text": "x", "note": 42}, "--note 42 is not text"),
     ({"text": "x", "confidence": "nan"}, "--confidence 'nan' is not a number from 0 to 1 or none"),
     ({"text": "x", "confidence": float("inf")}, "--confidence inf is not a number from 0 to 1 or none"),
     ({"text": "x", "tags": 3}, "--tags 3 is not a list of words"),
@@ -98,6 +112,48 @@ def test_a_value_that_does_not_fit_is_named(given, message) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
         convert(DECLARED, given, NOW)
     assert raised.value.hint == "cortex verb --help"
+
+
+@pytest.mark.parametrize("nothing", [None, "", "null", [], ()])
+def test_what_programs_write_for_nothing_is_as_if_it_were_not_given(nothing) -> None:
+    free_text = ("note",) if nothing == "null" else ()
+    given = {one.name: nothing for one in DECLARED.options if one.name not in free_text}
+    given["text"] = "x"
+    assert convert(DECLARED, given, NOW) == convert(DECLARED, {"text": "x"}, NOW)
+    if nothing != "null":  # a word, in a query
+        with pytest.raises(InvalidInputError, match="TEXT is missing"):
+            convert(DECLARED, {"text": nothing}, NOW)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("number", "--number '' is not a whole number from 1 to 300"),
+    ("since", "--since '' is not a date or a span"),
+    ("tags", "--tags '' is not a list of words"),
+    ("whose", "--whose '' is not project or personal"),
+])  # fmt: skip
+def test_an_empty_word_that_is_typed_is_meant(name, message) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        convert(DECLARED, {"text": "x", name: ""}, NOW, is_typed=True)
+    assert convert(DECLARED, {"text": "x", "name": "null"}, NOW, is_typed=True)["name"] == "null"
+
+
+def test_a_name_that_is_not_known_is_met_with_what_is_meant() -> None:
+    with pytest.raises(InvalidInputError, match="verb has no argument 'numbr'") as raised:
+        convert(DECLARED, {"text": "x", "numbr": 1}, NOW)
+    assert raised.value.hint == "did you mean number? cortex verb --help"
+
+
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("number", "x", "limit 'x' is not a whole number from 1 to 300: send 10"),
+    ("confidence", 2, "limit 2 is not a number from 0 to 1 or none: send 0"),
+    ("tags", 3, 'limit 3 is not a list of words: send ["a", "b"]'),
+    ("hosts", ["vim"], "limit 'vim' is not claude or codex"),
+])  # fmt: skip
+def test_a_program_is_told_what_to_send(name, value, message) -> None:
+    labelled = [one._replace(label="limit") for one in DECLARED.parameters]
+    with pytest.raises(InvalidInputError) as raised:
+        convert(DECLARED._replace(parameters=tuple(labelled)), {"text": "x", name: value}, NOW)
+    assert raised.value.message == message
 
 
 @pytest.mark.parametrize(("text", "seconds"), [

@@ -247,9 +247,12 @@ def test_what_does_not_fit_is_named_as_the_tool_calls_it(call):
     )
 
 
-def test_null_is_as_if_it_were_not_given(call, vault_from):
+def test_what_models_write_for_nothing_is_as_if_it_were_not_given(call, vault_from):
     vault_from("=== a.md\n# Apples\n\nred\n")
-    assert call("search", query="apples", type=None, limit=None).content["total"] == 1
+    for nothing in (None, "", "null", []):
+        given = {"type": nothing, "limit": nothing, "project": nothing, "cursor": nothing}
+        assert call("search", query="apples", **given).content["total"] == 1
+    assert refused(call, "show", id="").startswith("id is missing")
 
 
 # Pages

@@ -44,7 +44,9 @@ def test_values_or_words_go_in_and_what_the_verb_answers_comes_out(vault) -> Non
     assert opened.recall(scope="recent").total == 1
     assert "fruit" in opened.show(kept.id).text
     assert opened.session("list").total == 0
-    with pytest.raises(InvalidInputError, match="--number 0"):
+    with pytest.raises(
+        InvalidInputError, match="number 0 is not a whole number from 1 to 1,000: send 10"
+    ):
         opened.search("pears", number=0)
     with pytest.raises(TypeError, match="limit"):
         opened.search("pears", limit=3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cortex.core.text.value import NamedTuple
 
+_MAX_CHARS = 2_000  # of a message, which may name what was asked
+
 
 class Problem(NamedTuple):
     """Something wrong in one place that stops nothing else."""
@@ -17,8 +19,8 @@ class CortexError(Exception):
     """A verb could not do what was asked. `hint` names the next command to run."""
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = message if len(message) <= _MAX_CHARS else f"{message[:_MAX_CHARS]}…"
+        super().__init__(self.message)
         self.hint = hint
 
 

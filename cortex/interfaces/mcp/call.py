@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import CortexError
 from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
@@ -17,7 +17,14 @@ from cortex.interfaces import pages
 from cortex.interfaces.call import Request, bind
 from cortex.interfaces.cli import render
 from cortex.interfaces.cli.view import View
-from cortex.interfaces.declare import Declaration, declaration_of, for_servers, load_verb
+from cortex.interfaces.declare import (
+    Declaration,
+    declaration_of,
+    for_servers,
+    is_absent,
+    load_verb,
+    refuse_unknown,
+)
 from cortex.interfaces.mcp.tools import Tool
 from cortex.interfaces.schema import answer_type, arguments_schema, outline_of
 from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS
@@ -79,25 +86,28 @@ def call_tool(
     *,
     is_whole: bool = False,
 ) -> ToolAnswer:
-    """Call the verb of a tool; `is_whole`: without pages. An argument that is null is not given.
+    """Call the verb of a tool; `is_whole`: without pages. Arguments that stand for none are not given.
     Raises `CortexError`, and `OSError`."""
     declared = declare(tool)
-    parameters = {one.label: one.name for one in declared.parameters if one.label}
     has_pages = pages.has_pages(tool.verb) and not is_whole
-    labels = [*parameters, "cursor"] if has_pages else [*parameters]
-    hint = f"arguments of {name}: {', '.join(labels)}"
-    if unknown := arguments.keys() - {*labels}:
-        raise InvalidInputError(f"{name} has no argument {min(unknown)!r}", hint)
-    words = {key: one for key, one in arguments.items() if one is not None}
-    cursor = str(words.pop("cursor", "")) if has_pages else ""
-    said = {parameters[key]: one for key, one in words.items()}
+    known = {one.label: one for one in declared.parameters if one.label}
+    known |= {"cursor": pages.CURSOR} if has_pages else {}
+    hint = f"arguments of {name}: {', '.join(known)}"
+    refuse_unknown(name, arguments, [*known], hint)
+    said = {
+        one.name: arguments[key]
+        for key, one in known.items()
+        if not is_absent(one, arguments.get(key))
+    }
+    cursor = str(said.pop("cursor", ""))
     given: dict[str, object] = {**tool.defaults, **said, **tool.fixed}
     if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
-        given = _neutralize_json(given)
+        texts = {key: neutralize(text) for key, text in given.items() if isinstance(text, str)}
+        given |= texts
     try:
         call = bind(load_verb(tool.verb), declared, given, request)
         if call.vault and given.get("type") == "prompt" and not call.given.get("session"):
-            project = str(given.get("project", ""))
+            project = call.values()["project"]
             call.given["session"] = _only_live_session(call.vault, call.caller, project)
         answer, following = pages.answer_page(call, cursor) if has_pages else (call.answer(), "")
     except CortexError as error:
