@@ -18,7 +18,8 @@ from benchmarks.measure import QUICK, row
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.text.token_count import count_tokens
 from cortex.interfaces.call import Request
-from cortex.interfaces.mcp.call import call_tool, describe
+from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.listing import describe
 from cortex.interfaces.mcp.tools import profiles, select_tools
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault

@@ -22,6 +22,7 @@ from cortex.hosts.hook_settings import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads
+from cortex.interfaces.mcp.listing import make_listing
 from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
 from cortex.vault import settings, user_settings
 from tests.conftest import NOW, Shell
@@ -46,6 +47,15 @@ def test_the_reference_is_what_the_declarations_say() -> None:
         COMMANDS.write_text(f"{written}{MARK}{wanted}")
     else:
         assert held == wanted
+
+
+def test_the_listing_made_like_the_reference_is_what_the_declarations_say() -> None:
+    """What the server shows as it starts, before it imports a verb."""
+    wanted, path = make_listing(), ROOT / "templates" / "agent" / "listing.json"
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        path.write_text(wanted)
+    else:
+        assert path.read_text() == wanted, "CORTEX_UPDATE=1 writes it anew"
 
 
 def test_the_tour_is_what_the_commands_say(tmp_path) -> None:

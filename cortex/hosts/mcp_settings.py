@@ -16,7 +16,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
@@ -33,7 +33,6 @@ from cortex.vault import files
 from cortex.vault.user_settings import TOKEN_VARIABLE
 
 NAME = "cortex"  # of the server
-McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
 _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its user
 # A table of TOML to its last line that is no comment and not empty.
 _TABLE = (

@@ -25,6 +25,7 @@ from cortex.core.text.iso_time import MOMENT_EXAMPLES
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
+from cortex.hosts.mcp_settings import McpChange
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.operations.find.note_ranks import NoteScore
@@ -37,7 +38,8 @@ _PLAIN_TYPES: dict[Any, str] = {
 _FORMATS: dict[object, str] = {DAY: "date", TIME: "date-time"}
 # Verbs import these only where they answer them.
 _LAZY_TYPES = {
-    one.__name__: one for one in (BriefingSection, ContextResult, ForgetResult, NoteScore, Problem)
+    one.__name__: one
+    for one in (BriefingSection, ContextResult, ForgetResult, McpChange, NoteScore, Problem)
 }
 _Schema = dict[str, Any]
 

@@ -19,7 +19,7 @@ from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.resources import fill_prompt, read_resource
-from cortex.interfaces.mcp.server import _explain
+from cortex.interfaces.mcp.server import explain
 from cortex.interfaces.mcp.tools import VERBS_WITHOUT_TOOL, select_tools
 from cortex.operations import ALIASES, VERBS
 from cortex.vault.locate import Vault
@@ -242,7 +242,7 @@ def test_no_tool_hands_a_control_character_to_an_agent(
             answer = call_tool(name, tool, arguments, request_in(vault))
             texts = [answer.text, *strings(answer.content)]
         except CortexError as error:
-            texts = [_explain(error, "; ")]
+            texts = [explain(error, "; ")]
         for text in texts:
             assert not (found := _CONTROL.search(text)), (arguments, text, found)
 

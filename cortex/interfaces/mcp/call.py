@@ -26,8 +26,6 @@ from cortex.interfaces.declare import (
     refuse_unknown,
 )
 from cortex.interfaces.mcp.tools import Tool
-from cortex.interfaces.schema import answer_type, arguments_schema, outline_of
-from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.resolve_session import list_live_sessions, session_name
 from cortex.operations.find.show import ShownNote
@@ -53,29 +51,6 @@ def declare(tool: Tool) -> Declaration:
         required = known[name].required or label in tool.required
         known[name] = known[name]._replace(label=label, meaning=meaning, required=required)
     return declared._replace(parameters=tuple(known.values()))
-
-
-def describe(name: str, tool: Tool, *, structured: bool = False) -> dict[str, Any]:
-    """A tool as `tools/list` shows it, under the names that JSON has. `structured`: with the outline
-    of its answers, which `cortex schema VERB` has whole."""
-    declared = declare(tool)
-    shown = {one.label: one for one in declared.parameters if one.label}
-    ordered = tuple(shown[label] for label in tool.arguments or shown)
-    schema = arguments_schema(declared._replace(parameters=ordered))
-    for label in tool.defaults.keys() & {one.name for one in ordered}:
-        schema["properties"][label].pop("default", None)
-    if pages.has_pages(tool.verb):
-        schema["properties"]["cursor"] = {"type": "string"}
-    reads = tool.verb in READING_VERBS
-    hint = {"readOnlyHint": True} if reads else {"destructiveHint": tool.verb in DESTRUCTIVE_VERBS}
-    answer = {"outputSchema": outline_of(answer_type(load_verb(tool.verb)))} if structured else {}
-    return {
-        "name": name,
-        "description": tool.description or f"{declared.summary} {declared.description}".strip(),
-        "inputSchema": schema,
-        **answer,
-        "annotations": {**hint, "openWorldHint": tool.verb in OPEN_VERBS},
-    }
 
 
 def call_tool(

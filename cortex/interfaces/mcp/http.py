@@ -18,9 +18,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.interfaces.mcp.sdk_server import sdk_server
+from cortex.interfaces.mcp.server import ToolServer, lean_memory
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -154,9 +155,7 @@ def parse_address(text: str, token: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def listen_on_http(
-    server: Server[Any], address: tuple[str, int], token: str, names: Sequence[str]
-) -> None:
+def listen(tools: ToolServer, address: tuple[str, int], token: str, names: Sequence[str]) -> None:
     """Serve any number of clients that bring the token until the process is ended. `names` are those
     under which others may reach it beside this machine's loopback."""
     host, port = address
@@ -175,12 +174,12 @@ def listen_on_http(
     # A page of another port is another origin; a proxy with TLS has none.
     origins = [*(f"http://{one}" for one in hosts[1::2]), *(f"https://{one}" for one in names)]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-    app: Any = server.streamable_http_app(transport_security=security, host=host)
+    app: Any = sdk_server(tools).streamable_http_app(transport_security=security, host=host)
     shown = f"[{host}]" if ":" in host else host
     print(f"listening on http://{shown}:{port}/mcp", file=sys.stderr, flush=True)
     config = uvicorn.Config(
         _TokenGuard(app, token.encode()), ws="none", loop="asyncio", log_level="warning",
         access_log=False, timeout_graceful_shutdown=_STOP_SECONDS,
     )  # fmt: skip
-    with listener:
+    with listener, lean_memory():
         _HttpServer(config, listener, token.encode()).run(sockets=[])

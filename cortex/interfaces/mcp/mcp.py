@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import mcp_settings, settings_file
-from cortex.hosts.mcp_settings import McpChange, McpHostName
-from cortex.interfaces.mcp.tools import Tool, select_tools
-from cortex.operations.care.hook_status import project_root
+from cortex.hosts.mcp_host_name import McpHostName
+from cortex.interfaces.mcp.server import ToolServer
+from cortex.interfaces.mcp.tools import select_tools
 from cortex.vault import user_settings
-from cortex.vault.locate import Vault
+from cortex.vault.locate import find_vault
 from cortex.vault.state.known_vaults import find_workplace
 
-_INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
+if TYPE_CHECKING:
+    from cortex.hosts.mcp_settings import McpChange
 
 
 class McpResult(NamedTuple):
@@ -57,8 +59,8 @@ def mcp(
     Over standard input and output, as agents' hosts start it, or over HTTP, where every request brings
     a token: yours, which token prints, or what $CORTEX_MCP_TOKEN holds; others than this machine are
     let in with the second alone. install writes the server into the settings of a host, and changes no
-    other byte; where they have its address, the token's line. remove takes it out again. The package
-    mcp is an extra: pip install 'mcp>=2.2,<3'.
+    other byte; where they have its address, the token's line. remove takes it out again. HTTP needs
+    the package mcp, an extra.
 
     action: serve (by default), install, remove or token
     hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
@@ -73,13 +75,17 @@ def mcp(
     Example: cortex mcp install claude cursor
     Example: cortex mcp --http 127.0.0.1:8765
     """
-    find = partial(_find, vault_name, caller.cwd)
     selected = select_tools(tools or ("default",))
     if action == "serve":
         if hosts or user or dry_run or (allow and not http):
             message = "hosts, --user and --dry-run go with install and remove, --allow with --http"
             raise InvalidInputError(message, "cortex mcp --help")
-        _serve(caller.cwd, selected, find, http, allow, structured=structured)
+        find = partial(find_workplace, vault_name, caller.cwd, os.environ, "")
+        server = ToolServer(selected, find, caller.cwd, structured=structured)
+        if http:
+            _serve_http(server, http, allow)
+        else:
+            _serve_stdio(server)
         return McpResult()
     if http or allow:
         message = f"--http and --allow do not go with {action}"
@@ -89,44 +95,50 @@ def mcp(
             token=os.environ.get(user_settings.TOKEN_VARIABLE) or user_settings.own_token()
         )
     words = ["--tools", ",".join(tools)] if tools else []
-    words += ["--vault", find().root] if vault_name else []
+    words += ["--vault", find_vault(vault_name, caller.cwd, os.environ).root] if vault_name else []
     words += ["--structured"] if structured else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
 
 
-def _find(vault_name: str, cwd: str) -> Vault:
-    return find_workplace(vault_name, cwd, os.environ).vault
-
-
-def _serve(
-    cwd: str,
-    tools: dict[str, Tool],
-    find: Callable[[], Vault],
-    http: str,
-    names: Sequence[str],
-    *,
-    structured: bool,
-) -> None:
+def _serve_http(tools: ToolServer, address: str, names: Sequence[str]) -> None:
     if find_spec("mcp") is None:
-        raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
-    wire = (0, 1) if http else _take_standard_streams()
-    # 0.5 s of the SDK, which installing a host does without.
-    from cortex.interfaces.mcp import server  # noqa: PLC0415
+        raise InvalidInputError("--http needs the package mcp", _install_hint())
+    # 0.7 s of the SDK.
+    from cortex.interfaces.mcp import http  # noqa: PLC0415
 
-    listen: Callable[..., None] = partial(server.listen_on_stdio, wire=wire)
-    if http:
-        from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
+    token = os.environ.get(user_settings.TOKEN_VARIABLE, "")
+    parsed = http.parse_address(address, token)
+    http.listen(tools, parsed, token or user_settings.own_token(), names)
 
-        token = os.environ.get(user_settings.TOKEN_VARIABLE, "")
-        address = over_http.parse_address(http, token)
-        token = token or user_settings.own_token()
-        listen = partial(over_http.listen_on_http, address=address, token=token, names=names)
-    server.serve(tools, find, cwd, listen, structured=structured)
+
+def _install_hint() -> str:
+    """The command that puts the package where this Python finds it."""
+    package = "'mcp>=2.2,<3'"
+    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+        return f"pipx inject {os.path.basename(sys.prefix)} {package}"
+    python = shell_quote(sys.executable)
+    has_pip = find_spec("pip") is not None
+    return (
+        f"{python} -m pip install {package}"
+        if has_pip
+        else f"uv pip install --python {python} {package}"
+    )
+
+
+def _serve_stdio(tools: ToolServer) -> None:
+    wire = _take_standard_streams()
+    from cortex.interfaces.mcp.stdio import StdioServer  # noqa: PLC0415  15 ms of threads
+
+    StdioServer(tools, wire).serve()
 
 
 def _change_settings(
     cwd: str, action: str, hosts: list[McpHostName], words: list[str], *, user: bool, dry_run: bool
 ) -> McpResult:
+    # 40 ms, which serving does without.
+    from cortex.hosts import mcp_settings, settings_file  # noqa: PLC0415
+    from cortex.operations.care.hook_status import project_root  # noqa: PLC0415
+
     if not hosts:
         hint = f"cortex mcp {action} {' or '.join(mcp_settings.HOSTS)}"
         raise InvalidInputError("which host?", hint)
