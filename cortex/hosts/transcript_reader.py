@@ -14,6 +14,7 @@ from cortex.hosts import transcript_item
 from cortex.hosts.transcript_item import PROMPT, REPLY, TranscriptItem, redacted_line
 
 UUID_CHARS = 36
+_CODE_STARTS = (b"\\u00", b"\\r", b"\\b", b"\x1b")  # escape, carriage return, backspace, in JSON
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it
 _REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
@@ -187,12 +188,26 @@ class TranscriptReader:
         return TranscriptItem(kind, id_, at, text, self.cwd, self.branch, sidechain=chain, **more)
 
 
+def _strip_codes(value: Any) -> Any:
+    """A value of JSON whose texts are without codes of a terminal."""
+    # Few lines may hold one.
+    from cortex.core.text.terminal_codes import strip_terminal_codes  # noqa: PLC0415
+
+    if isinstance(value, str):
+        return strip_terminal_codes(value)
+    if isinstance(value, list):
+        return [_strip_codes(one) for one in value]
+    return {key: _strip_codes(value[key]) for key in value} if isinstance(value, dict) else value
+
+
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
     """The line as a JSON object, else None. Invalid UTF-8 and lone surrogates are replaced."""
     try:
         value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
         if b"\\ud" in line or b"\\uD" in line:
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        if any(start in line for start in _CODE_STARTS):
+            value = _strip_codes(value)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -885,3 +885,24 @@ def test_a_session_whose_name_cannot_be_kept_as_it_is_has_its_lines(session, pro
         )
         hook(project, "stop", "claude", claude(project, session_id=session))
     assert events(project, "stop") == ["Said in it.", "More of it."]
+
+
+def test_no_code_of_a_terminal_is_captured_from_a_transcript_or_a_payload(project, cortex):
+    turn = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "\x1b[31mPlease run\x1b[0m the larch job"}},
+        {"type": "assistant", "uuid": "a1", "message": {"id": "m1", "role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make larch"}}]}},
+        {"type": "user", "uuid": "u2", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "10%\r90%\r\n\x1b[31merror: no \x1b]8;;http://x\x07larch\x1b]8;;\x07"}]}},
+        {"type": "assistant", "uuid": "a2", "message": {"id": "m2", "role": "assistant", "content": [{"type": "text", "text": "\x1b[1mDecision:\x1b[0m \x1b[32mpin node 22\x1b[0m, because CI needs it.\r\nspin\rspun"}]}},
+    ]  # fmt: skip
+    lines = [
+        {**line, "sessionId": SESSION, "timestamp": "2026-11-20T10:00:00.000Z"} for line in turn
+    ]
+    (project / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    hook(project, "stop", "claude", claude(project))
+    hook(project, "stop", "claude", {"session_id": "s2", "cwd": str(project), "last_assistant_message": "\x1b[1mGotcha:\x1b[0m larch\x08\x08 lasts\r"})  # fmt: skip
+    assert cortex("normalize", cwd=str(project)).returncode == 0
+    found = [path.read_text() for path in (project / "vault").rglob("*.md")]
+    assert not [text for text in found if "\x1b" in text or "\r" in text or "[32m" in text]
+    assert any("# Pin node 22" in text for text in found)
+    assert any("error: no larch" in text for text in found)
+    assert any("Please run the larch job" in text for text in found)

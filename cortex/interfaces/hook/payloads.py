@@ -112,7 +112,14 @@ def _field_text(table: dict[str, object], names: tuple[str, ...], field: str) ->
         if isinstance(value, str) and value.strip():
             if not value.isascii():  # half a surrogate pair can be written nowhere
                 value = value.encode("utf-8", "backslashreplace").decode()
-            return value if field in _LONG_FIELDS else value[:_MAX_NAME_CHARS]
+            if field not in _LONG_FIELDS:
+                return value[:_MAX_NAME_CHARS]
+            if value.isprintable():
+                return value
+            # One line holds no codes of a terminal.
+            from cortex.core.text.terminal_codes import strip_terminal_codes  # noqa: PLC0415
+
+            return strip_terminal_codes(value)
     return ""
 
 

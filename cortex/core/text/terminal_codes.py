@@ -1,0 +1,51 @@
+"""Text without what only a terminal understands: colours, links, redrawn lines, backspaces."""
+
+from __future__ import annotations
+
+from cortex.core.text.lazy_re import lazy_re
+
+_STARTS = "\x1b\r\b\x9b"
+_CODES = lazy_re(
+    r"(?:\x1b\[|\x9b)[0-?]{0,100}[ -/]{0,8}[@-~]"  # colours, movements
+    r"|\x1b[]PX^_][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\|\x9c)"  # addresses of links, titles
+    r"|\x1b[ -/]{0,8}[0-~]?|[\x9b\x00-\x07\x0e-\x1f]"
+)
+
+
+def strip_terminal_codes(text: str) -> str:
+    """The text as a terminal would leave it. Frames of a line that is redrawn are the last one if
+    they begin or end alike; others become lines, so that no word is lost."""
+    if not any(start in text for start in _STARTS):
+        return text
+    is_redrawn = (
+        "\n" in text or "\x1b" in text
+    )  # else carriage returns are the line ends of a paste
+    text = _CODES.sub("", text)
+    if "\b" in text:
+        text = _overstrike(text)
+    if "\r" not in text:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        frames = [""]
+        for frame in filter(None, line.split("\r")):
+            if not frames[-1] or (is_redrawn and _is_alike(frames[-1], frame)):
+                frames.pop()
+            frames.append(frame)
+        lines += frames
+    return "\n".join(lines)
+
+
+def _overstrike(text: str) -> str:
+    left: list[str] = []
+    for char in text:
+        if char != "\b":
+            left.append(char)
+        elif left and left[-1] != "\n":
+            left.pop()
+    return "".join(left)
+
+
+def _is_alike(frame: str, after: str) -> bool:
+    half = (min(len(frame), len(after)) + 1) // 2
+    return frame[:half] == after[:half] or frame[-half:] == after[-half:]
