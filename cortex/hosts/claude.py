@@ -8,7 +8,9 @@ Source, looked at in November 2026: code.claude.com/docs/en/hooks.
 
 from __future__ import annotations
 
+import json
 import os
+from binascii import crc32
 from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
@@ -88,6 +90,13 @@ class ClaudeReader(TranscriptReader):
             return expected
         return get_str(parse_json_object(line) or {}, "sessionId") or before
 
+    @staticmethod
+    def copy_key(line: bytes) -> str:
+        """As `TranscriptReader.copy_key`: the id of the line, the first of several copies, and a
+        check of what it says."""
+        data = parse_json_object(line) if b'"uuid"' in line else None
+        return _copy_key(data) if data else ""
+
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session and the subagent of a file. Names of files and folders come first: lines of
         a resumed session name the earlier one."""
@@ -135,6 +144,8 @@ class ClaudeReader(TranscriptReader):
                 return
             if len(self.seen_ids) < _MAX_LINE_IDS:
                 self.seen_ids.add(id_)
+            if self.copied and _copy_key(data) in self.copied:
+                return
             self.title = self.summary_by_leaf.get(id_) or self.title
         if type_ not in ("user", "assistant", "attachment", "queue-operation"):
             return
@@ -300,6 +311,12 @@ class ClaudeReader(TranscriptReader):
             if len(self.queued_prompts) < _MAX_TASKS:
                 self.queued_prompts.add(text)
             self.add_reply(text, "", id_)
+
+
+def _copy_key(data: dict[str, Any]) -> str:
+    id_ = get_str(get_dict(data, "forkedFrom"), "messageUuid") or get_str(data, "uuid")
+    said = json.dumps(data.get("message"), sort_keys=True)
+    return f"{id_} {crc32(said.encode()):08x}" if id_ and "message" in data else ""
 
 
 def _answers_to_questions(result: dict[str, Any], text: str) -> list[tuple[str, object]]:

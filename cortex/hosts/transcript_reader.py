@@ -45,6 +45,7 @@ class TranscriptReader:
         self.parent_session = self.subagent = ""  # of a side chain, where the lines name them
         self.current_time = self.sidechain = ""
         self.items: list[TranscriptItem] = []
+        self.copied: set[str] = set()  # lines that are passed over, by `copy_key`
         # id of a call -> its command, else what it does
         self.pending_calls: dict[str, tuple[str, list[TranscriptItem]]] = {}
 
@@ -57,6 +58,12 @@ class TranscriptReader:
     def session_of(_line: bytes, _before: str, _expected: str) -> str:
         """The session of a line, `_before` being that of the line before; empty for none, or if
         the host's lines name none. Only a line that may name another than `_expected` is parsed."""
+        return ""
+
+    @staticmethod
+    def copy_key(_line: bytes) -> str:
+        """By which a message is known in a copy of its transcript, as a fork begins with one; empty
+        for other lines, or if the host's have no ids."""
         return ""
 
     @staticmethod

@@ -192,7 +192,7 @@ def test_a_folder_that_switches_hooks_off_does_so_where_a_session_began_and_wher
 
 
 def test_homes_of_sessions_are_bounded_and_forgotten_with_their_vault(world, monkeypatch):
-    monkeypatch.setattr(session_homes, "_MAX_SESSIONS", 4)
+    monkeypatch.setattr(session_homes, "_MAX_FILES", 4)
     home = session_homes.SessionHome(str(world.alpha / "vault"), str(world.alpha), "alpha")
     for number in range(9):
         session_homes.remember_home("claude", f"s{number}", home)

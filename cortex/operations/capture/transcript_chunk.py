@@ -4,7 +4,9 @@ of the transcript."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from cortex.core.model.problem import CortexError
 from cortex.core.model.turn_summary import TurnSummary, append_message
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import has_transcripts, new_reader
@@ -12,10 +14,12 @@ from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_n
 from cortex.hosts.transcript_item import AGENT_TEXT
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.state import session_state as cursors
+from cortex.vault.state.session_homes import earlier_transcripts
 from cortex.vault.state.session_state import SessionCursor, TextFingerprint, text_fingerprint
 
 # Of new transcript that are read at once; a hook leaves the rest to `drain_spool`.
 MAX_READ_BYTES = 512_000
+_MAX_PARENT_BYTES = 64_000_000  # of a transcript from which another one was forked
 _MAX_RECENT_TEXTS = 40  # texts that are known again when a payload tells them late
 
 
@@ -102,7 +106,10 @@ def _read_transcript(
     )
     if not lines:
         return TurnSummary(), known, "", chunk.skipped_lines
-    parsed = new_reader(known.host).parse(lines, known.floor)
+    reader = new_reader(known.host)
+    if not start.offset or known.copied:
+        known, reader.copied = _find_copies(known, source.path, lines)
+    parsed = reader.parse(lines, known.floor)
     said = [one.text for one in parsed.items if one.kind == AGENT_TEXT]
     captured, ahead, letters = _find_captured_texts(said, known.ahead)
     left = iter(captured)
@@ -119,6 +126,32 @@ def _read_transcript(
         last=_append_recent(known, *_digests_of_last_texts(said)),
     )
     return new, known, letters, chunk.skipped_lines
+
+
+def _find_copies(
+    known: SessionCursor, path: str, lines: list[bytes]
+) -> tuple[SessionCursor, set[str]]:
+    """The lines that are copies of earlier ones, by their keys, and the cursor, which says whether
+    more of them may come."""
+    keys = filter(None, map(new_reader(known.host).copy_key, lines))
+    first = known.copied or next(keys, "")
+    copied = find_copied_lines(known.host, path, first)
+    is_inside = bool(copied) and copied.issuperset(keys)
+    return known._replace(copied=first if is_inside else ""), copied
+
+
+def find_copied_lines(host: str, path: str, first: str = "") -> set[str]:
+    """The keys of all lines in transcripts that begin with the same line as this one, which has the
+    key `first`, and were read earlier: a fork begins with a copy of what it was forked from."""
+    if not first:
+        lines = read_new_lines(path, most=MAX_READ_BYTES).lines
+        first = next(filter(None, map(new_reader(host).copy_key, lines)), "")
+    keys: set[str] = set()
+    with suppress(OSError, CortexError):  # then copies are captured once more
+        for other in earlier_transcripts(host, first, path) if first else ():
+            lines = read_new_lines(other, most=_MAX_PARENT_BYTES).lines
+            keys.update(map(new_reader(host).copy_key, lines))
+    return keys - {""}
 
 
 def _lines_of_session(

@@ -22,6 +22,7 @@ from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
+from cortex.operations.capture.transcript_chunk import find_copied_lines
 from cortex.operations.capture.workspace import find_workspace
 from cortex.operations.sessions.import_events import build_events
 from cortex.operations.upkeep.drain_spool import capture_passed_over
@@ -198,7 +199,7 @@ class _ImportRun:
         selected = list(filter(is_wanted, self.transcripts))
         sessions = {(one.host, one.session) for one in self.transcripts}
         self.left_alone = len(sessions - {(one.host, one.session) for one in selected})
-        return sorted(selected, key=lambda one: (one.first_time, one.path))
+        return sorted(selected, key=lambda one: (one.first_time, one.last_time, one.path))
 
     def import_sessions(self, wanted: str, since: int | None) -> None:
         """Import the transcripts that are wanted, then make notes of what was captured."""
@@ -270,6 +271,8 @@ class _ImportRun:
         read = new_reader(one.host)
         is_new_file = cursor.offset and not start.offset
         read.since = max(cursor.floor, cursor.since) if is_new_file else cursor.floor
+        if locked and not start.offset:
+            read.copied = find_copied_lines(one.host, one.path)
         usual = self.default_location(one)
 
         def location_of(piece: TranscriptItem) -> _Location:

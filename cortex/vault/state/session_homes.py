@@ -1,21 +1,20 @@
-"""Where each session of an agent is at home, kept beside all vaults: a session writes into one vault.
-
-A home is written down at a session's start or first capture. Standard library only: hooks load it.
-"""
+"""What is known of agents' sessions beside all vaults: where each is at home, and whose transcripts
+begin alike, as a fork's does. Standard library only: hooks load it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
-from cortex.core.model.problem import CortexError
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.value import NamedTuple
 from cortex.vault import private, user_folders
-from cortex.vault.locate import Vault, find_vault
+from cortex.vault.locate import Vault, is_vault
 from cortex.vault.state.session_state import session_key
 
 _FOLDER = "session-homes"  # below the user's state folder
-_MAX_SESSIONS = 2_000  # sessions; of more the oldest are forgotten
-_MAX_BYTES = 10_000  # bytes of a file; more is nothing that we wrote
+_MAX_FILES = 4_000  # files, two for each session; of more the oldest are forgotten
+_MAX_BYTES = 50_000  # bytes of a file; more is nothing that we wrote
 
 
 class SessionHome(NamedTuple):
@@ -28,29 +27,43 @@ class SessionHome(NamedTuple):
 
 def recall_home(host: str, session: str) -> tuple[Vault, SessionHome] | None:
     """The vault and home of a session; None if none was written down, or the vault is gone."""
-    try:
-        data = private.read(_path(host, session), _MAX_BYTES) if session else b""
-        lines = os.fsdecode(data).split("\n")
-        if len(lines) != len(SessionHome._fields):
-            return None
-        home = SessionHome(*lines)
-        vault = find_vault("", home.vault, {})
-    except CortexError:
+    lines = _read(session_key(host, session)) if session else []
+    if len(lines) != len(SessionHome._fields) or not is_vault(lines[0]):
         return None
-    return (vault, home) if vault.root == home.vault else None
+    return Vault(lines[0]), SessionHome(*lines)
 
 
 def remember_home(host: str, session: str, home: SessionHome) -> None:
     """Write down the home of a session, which keeps it. Raises `OSError`, `CortexError`."""
-    if not session or any("\n" in text for text in home):
-        return
-    path = _path(host, session)
-    folder = os.path.dirname(path)
+    if session:
+        _write(session_key(host, session), home)
+
+
+def earlier_transcripts(host: str, line_id: str, path: str) -> list[str]:
+    """The transcripts with the same first line that were read before this one, which is written
+    down behind them. Raises `OSError`, `CortexError`."""
+    key = session_key(host, line_id, "line")
+    known = _read(key)
+    if path not in known:
+        _write(key, [*known, path])
+        return known
+    return known[: known.index(path)]
+
+
+def _read(key: str) -> list[str]:
+    data = private.read(os.path.join(_folder(), key), _MAX_BYTES)
+    return os.fsdecode(data).split("\n") if data else []
+
+
+def _write(key: str, lines: Sequence[str]) -> None:
+    if not all(line.isprintable() and sanitize_text(line) == line for line in lines):
+        return  # a secret is in a path
+    folder = _folder()
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     private.ensure_folder(folder)
-    private.evict(folder, _MAX_SESSIONS, keep=_MAX_SESSIONS // 2)
-    private.replace(path, os.fsencode("\n".join(home)))
+    private.evict(folder, _MAX_FILES, keep=_MAX_FILES // 2)
+    private.replace(os.path.join(folder, key), os.fsencode("\n".join(lines)))
 
 
-def _path(host: str, session: str) -> str:
-    return os.path.join(user_folders.user_folder("state"), _FOLDER, session_key(host, session))
+def _folder() -> str:
+    return os.path.join(user_folders.user_folder("state"), _FOLDER)

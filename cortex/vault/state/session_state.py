@@ -52,6 +52,7 @@ class SessionCursor(NamedTuple):
     head: str = ""
     of: str = ""  # the session that the last line read is of, where lines name theirs
     named: bool = False  # lines that name this session were read; later ones of others are theirs
+    copied: str = ""  # the first line, while all that was read is a copy of an earlier transcript
     passed: str = ""  # the other session whose lines were passed over, and the time of the last
     since: str = ""  # the latest time of a line that was read
     floor: str = ""  # lines up to this time are of another session, or of the file before a rewrite
