@@ -55,7 +55,7 @@ An own note.
 FREE = {
     "after", "at", "attendees", "body", "discoveries", "accomplished", "due", "event", "files", "goal", "instructions", "learned",
     "model", "name", "next_steps", "prompt", "query", "reason", "scope", "source", "summary", "text", "title", "what", "where", "why",
-    "confidence", "priority", "number", "allow", "http", "save", "tools",
+    "confidence", "priority", "number", "allow", "http", "save", "tools", "since",
 }  # fmt: skip
 
 

@@ -8,13 +8,13 @@ kept, here in SQLite, no other room knows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cortex.core.text.value import NamedTuple, Protocol
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, Self
+    from typing import Any, Self
 
     from cortex.core.briefing.pages import BriefingPage, ItemLine
     from cortex.core.extract.named_entities import Entity
@@ -95,6 +95,15 @@ class OwnItemRow(NamedTuple):
     day: str
 
 
+class NoteChange(NamedTuple):
+    """A note that has changed. Of one that was renamed its old path is gone, and its new one added."""
+
+    id: str
+    path: str
+    type: str
+    what: Literal["added", "changed", "gone"]
+
+
 class ProjectTotals(NamedTuple):
     """How much a project has; `last_change` is in seconds since the epoch."""
 
@@ -124,6 +133,10 @@ class Catalogue(Protocol):
     @property
     def version(self) -> str:
         """Another text after every change of the catalogue."""
+
+    def changes(self, since: str) -> tuple[list[NoteChange] | None, str]:
+        """What has changed since a cursor, as it happened, and the cursor of now. None where that is
+        not known: the cursor is of an earlier catalogue, or of none."""
 
     # Notes.
 

@@ -56,7 +56,26 @@ CREATE TABLE item (
     id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX item_note ON item (number);
 CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
+CREATE TABLE clock (origin TEXT NOT NULL, now INTEGER NOT NULL);
+INSERT INTO clock VALUES (lower(hex(randomblob(4))), 0);
+-- When a path came first, and between which moments it was away the last time.
+CREATE TABLE change (
+    path BLOB PRIMARY KEY, id TEXT NOT NULL, type TEXT NOT NULL, came INTEGER NOT NULL, went INTEGER NOT NULL,
+    back INTEGER NOT NULL, changed INTEGER NOT NULL, is_gone INTEGER NOT NULL);
+CREATE INDEX change_changed ON change (changed);
+CREATE TRIGGER note_goes AFTER DELETE ON note BEGIN
+    INSERT INTO change SELECT OLD.path, OLD.id, OLD.type, 0, 0, 0, now, 1 FROM clock WHERE now
+    ON CONFLICT (path) DO UPDATE SET id = OLD.id, type = OLD.type, changed = excluded.changed, is_gone = 1;
+END;
+CREATE TRIGGER note_comes AFTER INSERT ON note BEGIN
+    UPDATE change SET went = changed, back = (SELECT now FROM clock)
+    WHERE path = NEW.path AND is_gone AND changed < (SELECT now FROM clock);
+    INSERT INTO change SELECT NEW.path, NEW.id, NEW.type, now, 0, 0, now, 0 FROM clock WHERE now
+    ON CONFLICT (path) DO UPDATE SET id = NEW.id, type = NEW.type, changed = excluded.changed, is_gone = 0;
+END;
 """
+# The first commit is the whole; from then on each that changes a note is a moment of its own.
+_TICK = "UPDATE clock SET now = now + 1 WHERE now = 0 OR now IN (SELECT changed FROM change)"
 _INSERT_NOTE = f"INSERT INTO note ({ROW_COLUMNS}, hash, index_digest, passages) VALUES (?{', ?' * (len(NoteRow._fields) + 2)})"
 # What a note has many of: table -> its rows, without the note's number.
 _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = {
@@ -133,4 +152,5 @@ class SqliteCatalogue(SqliteQueries):
 
     def commit(self) -> None:
         with damage_raised():
+            self.database.execute(_TICK)
             self.database.commit()

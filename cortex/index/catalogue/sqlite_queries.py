@@ -9,7 +9,7 @@ from typing import Any, Literal
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import LINK_KIND, Edge, LinkCandidate, title_key
-from cortex.index.catalogue import IndexDamaged, NoteRow, OwnItemRow, ProjectTotals
+from cortex.index.catalogue import IndexDamaged, NoteChange, NoteRow, OwnItemRow, ProjectTotals
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.catalogue.sqlite_notes import (
     CREATED_SECONDS_SQL,
@@ -35,6 +35,21 @@ _MAX_DEPENDENCY_NOTES = 1000
 
 class SqliteQueries(SqliteNotes):
     """All other queries."""
+
+    def changes(self, since: str) -> tuple[list[NoteChange] | None, str]:
+        ((origin, now),) = self.select("SELECT origin, now FROM clock")
+        given, _, moment = since.rpartition("-")
+        cursor = f"{origin}-{now}"
+        # No number that is asked for has more digits than the one of now.
+        is_number = moment.isascii() and moment.isdecimal() and len(moment) <= len(f"{now}")
+        if given != origin or not is_number or int(moment) > now:
+            return None, cursor
+        query = """
+            SELECT id, path, type, CASE WHEN is_gone THEN 'gone' WHEN was_there THEN 'changed' ELSE 'added' END
+            FROM (SELECT *, came < ?1 AND NOT (went < ?1 AND ?1 <= back) AS was_there FROM change WHERE changed >= ?1)
+            WHERE was_there OR NOT is_gone ORDER BY changed, path"""
+        rows = self.select(query, (int(moment),))
+        return [NoteChange(id_, os.fsdecode(path), *kind) for id_, path, *kind in rows], cursor
 
     def number_and_hash(self, path: str) -> tuple[int, bytes] | None:
         found = self.select("SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),))

@@ -26,7 +26,7 @@ _RENDERERS = {
         "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "status", "sync",
     ),
     "render_find": (
-        "actions", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
+        "actions", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
     "render_sessions": ("brief", "distill", "extract", "import", "reflect", "session"),

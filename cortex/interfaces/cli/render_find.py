@@ -106,6 +106,15 @@ def timeline(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
+def changes(answer: Any) -> Iterable[str]:
+    if answer.resync:
+        yield "what changed since then is not known any more: read the whole again"
+    for one in answer.changes:
+        yield f"{one.what:<7}  {path(one.path)}  {dim(one.type or 'note', one.id)}"
+    yield f"cursor {answer.cursor}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
 def open(answer: Any) -> Iterable[str]:  # noqa: A001  the verb's name
     yield f"opened: {path(answer.file)}" if answer.opened else escape(answer.url or answer.file)
 
