@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from cortex.hosts.transcript_reader import TranscriptReader
 
 HOST_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "windsurf")
+HOSTS_WITHOUT_HOOKS = ("opencode", "vscode", "claude-desktop")
 
 
 def load_host(name: str) -> Host:
-    """The host of one of the `HOST_NAMES`; no other module is loaded."""
+    """The host of this name; no other module is loaded."""
     # `importlib` would cost a hook a millisecond.
-    host: Host = __import__(f"cortex.hosts.{name}", fromlist=["HOST"]).HOST
+    module = name.replace("-", "_")
+    host: Host = __import__(f"cortex.hosts.{module}", fromlist=["HOST"]).HOST
     return host
 
 

@@ -16,7 +16,15 @@ from collections.abc import Sequence
 from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import Any
-from cortex.hosts.host import NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
+from cortex.hosts.host import (
+    ASKS,
+    NESTED_CONTEXT,
+    START_SOURCES,
+    Host,
+    HostEvent,
+    McpSettings,
+    matcher_group,
+)
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
     TranscriptReader,
@@ -358,6 +366,7 @@ def make_entry(on: HostEvent, line: str, words: list[str]) -> dict[str, object]:
 HOST = Host(
     "claude",
     "Claude Code",
+    mcp=McpSettings(".mcp.json", ".claude.json", "mcpServers", ASKS),
     events=(
         HostEvent("SessionStart", "session-start", matcher=f"{START_SOURCES}|fork"),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

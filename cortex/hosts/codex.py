@@ -13,7 +13,15 @@ from collections.abc import Sequence
 
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import TYPE_CHECKING, Any
-from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
+from cortex.hosts.host import (
+    FIELDS,
+    NESTED_CONTEXT,
+    START_SOURCES,
+    Host,
+    HostEvent,
+    McpSettings,
+    matcher_group,
+)
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     get_dict,
@@ -279,6 +287,7 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "codex",
     "Codex",
+    mcp=McpSettings(".codex/config.toml", ".codex/config.toml", "mcp_servers"),
     events=(
         HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from cortex.core.text.value import Any
-from cortex.hosts.host import FIELDS, Host, HostEvent
+from cortex.hosts.host import FIELDS, Host, HostEvent, McpSettings
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
     TranscriptReader,
@@ -94,6 +94,10 @@ class CopilotReader(TranscriptReader):
 HOST = Host(
     "copilot",
     "Copilot CLI",
+    mcp=McpSettings(
+        ".mcp.json", ".copilot/mcp-config.json", "mcpServers",
+        fields=(("type", "stdio"), ("tools", ["*"])),
+    ),
     events=(
         HostEvent("sessionStart", "session-start"),
         HostEvent("userPromptSubmitted", "user-prompt-submit"),
@@ -128,4 +132,4 @@ HOST = Host(
     is_briefed_once=True,
     reader=CopilotReader,
     transcript_folders=("session-state",),
-)
+)  # fmt: skip

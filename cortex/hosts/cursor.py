@@ -7,7 +7,7 @@ Source, looked at in November 2026: cursor.com/docs/agent/hooks.
 from __future__ import annotations
 
 from cortex.core.text.value import Any
-from cortex.hosts.host import FIELDS, Host, HostEvent
+from cortex.hosts.host import ASKS, FIELDS, Host, HostEvent, McpSettings
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     content_parts,
@@ -58,6 +58,10 @@ class CursorReader(TranscriptReader):
 HOST = Host(
     "cursor",
     "Cursor",
+    mcp=McpSettings(
+        ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", ASKS,
+        workspace="${workspaceFolder}", starts_elsewhere=True, variable="${env:%s}",
+    ),
     events=(
         HostEvent("sessionStart", "session-start"),
         HostEvent("afterAgentResponse", "stop"),
@@ -81,4 +85,4 @@ HOST = Host(
     project_variables=("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     context_key="additional_context",
     reader=CursorReader,
-)
+)  # fmt: skip

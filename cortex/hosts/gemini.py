@@ -5,7 +5,15 @@ Source, looked at in November 2026: the hooks reference of gemini-cli.
 
 from __future__ import annotations
 
-from cortex.hosts.host import EVENTS, FIELDS, NESTED_CONTEXT, Host, HostEvent, matcher_group
+from cortex.hosts.host import (
+    EVENTS,
+    FIELDS,
+    NESTED_CONTEXT,
+    Host,
+    HostEvent,
+    McpSettings,
+    matcher_group,
+)
 
 
 def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
@@ -18,6 +26,7 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "gemini",
     "Gemini CLI",
+    mcp=McpSettings(".gemini/settings.json", ".gemini/settings.json", "mcpServers"),
     # A matcher of a lifecycle event is one word there, so none is set: a start is any start.
     events=(
         HostEvent("SessionStart", "session-start"),

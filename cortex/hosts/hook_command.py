@@ -34,6 +34,7 @@ class HookCommand(NamedTuple):
     interpreter: str = ""  # absolute; empty where it is `cortex` from the path alone
     script: str = ""
     uses_path: bool = False  # takes `cortex` from the path, where the interpreter is not there
+    argv: tuple[str, ...] = ()  # what the host starts
     shared_line: str = ""  # the whole, where it is a line for a file that git shares
 
 
@@ -54,6 +55,8 @@ def parse_handler(handler: Mapping[str, object]) -> HookCommand | None:
         parsed = _parse_words([command, *args]) if isinstance(args, list) else _parse_line(command)
         if parsed is None:
             return None
+        words = (command, *args) if isinstance(args, list) else ("/bin/sh", "-c", command)
+        parsed = parsed._replace(argv=words)
     return parsed
 
 

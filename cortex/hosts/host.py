@@ -20,6 +20,7 @@ EVENTS = (SESSION_START, PROMPT, PRE_COMPACT, POST_COMPACT, STOP, SUBAGENT_STOP,
 
 HOOKS_KEY = "hooks"
 START_SOURCES = "startup|resume|clear|compact"
+ASKS = "it asks whether the server may run when it is started there next"
 NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names the event
 
 # What Claude Code sends; others took it over.
@@ -41,17 +42,35 @@ class HostEvent(NamedTuple):
     is_background: bool = False  # the host need not wait
 
 
+class McpSettings(NamedTuple):
+    """Where a host keeps the MCP servers of a project and those of a person, and how it starts them."""
+
+    project: str  # below a project; empty where it has none
+    user: str  # below the home folder; in the folder of `Host.home_variable` if that is set
+    key: str  # of the table of servers
+    next_step: str = "start it anew"
+    fields: tuple[tuple[str, object], ...] = ()  # of an entry, beside what it runs
+    is_one_list: bool = False  # the command and its arguments are one list
+    environ_key: str = "env"  # of an entry
+    workspace: str = ""  # how the person's own settings name the folder that is open
+    starts_elsewhere: bool = False  # the person's own servers, and not in the folder that is open
+    variable: str = "${%s}"  # how a header names one of the environment
+
+
 class Host(NamedTuple):
-    """One host of agents."""
+    """One host of agents. Without `events` it has no hooks."""
 
     name: str
     title: str
-    events: tuple[HostEvent, ...]
-    make_entry: Callable[[HostEvent, str, list[str]], dict[str, object]]  # see `claude.make_entry`
-    next_step: str  # what the person has to do after an install
-    # Settings
-    settings_folder: str  # below a project
-    settings_file: str
+    mcp: McpSettings
+    events: tuple[HostEvent, ...] = ()
+    make_entry: Callable[[HostEvent, str, list[str]], dict[str, object]] = (
+        lambda _on, line, _words: {"command": line}  # see `claude.make_entry`
+    )
+    next_step: str = ""  # what the person has to do after an install of hooks
+    # Settings of hooks
+    settings_folder: str = ""  # below a project
+    settings_file: str = ""
     home_folder: str = ""  # below the home folder, where it is not called like `settings_folder`
     home_variable: str = ""  # the variable of the environment that names another folder instead
     hooks_subfolder: str = ""  # of the home folder, where the settings lie

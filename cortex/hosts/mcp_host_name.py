@@ -5,4 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
+McpHostName = Literal[
+    "claude", "claude-desktop", "codex", "copilot", "cursor", "gemini", "opencode", "vscode",
+    "windsurf",
+]  # fmt: skip

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +21,8 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import jsonc, settings_file
+from cortex.hosts import HOST_NAMES, HOSTS_WITHOUT_HOOKS, jsonc, load_host, settings_file
+from cortex.hosts.host import Host
 from cortex.hosts.settings_file import (
     ENCODING,
     NOTHING_WRITTEN,
@@ -30,7 +30,7 @@ from cortex.hosts.settings_file import (
     SettingsChange,
 )
 from cortex.vault import files
-from cortex.vault.user_settings import TOKEN_VARIABLE
+from cortex.vault.user_settings import TOKEN_VARIABLE, WORKSPACE_VARIABLE
 
 NAME = "cortex"  # of the server
 _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its user
@@ -46,37 +46,20 @@ _TOML_ARGS_RE = lazy_re(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
 _ADDRESS_RE = lazy_re(r"(?i)https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/|\Z)")
 _ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
 _TOKEN_KEY_RE = lazy_re(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
-_ENV = f"${{env:{TOKEN_VARIABLE}}}"
 _WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
-_ASKS = "it asks whether the server may run when it is started there next"
+HOSTS: dict[str, Host] = {
+    name: load_host(name) for name in sorted((*HOST_NAMES, *HOSTS_WITHOUT_HOOKS))
+}
 
 
-class McpHost(NamedTuple):
-    """Where a host keeps the servers of a project, and those of a person."""
+class WiredServer(NamedTuple):
+    """An entry of ours in the settings of a host."""
 
-    project: str  # below a project; empty where it has none
-    user: str
-    key: str  # of the table of servers
-    next_step: str = "start it anew"
-    home_variable: str = ""  # of the environment, that names the folder of `user` instead
-    fields: tuple[tuple[str, str], ...] = ()  # of the entry, beside command and args
-    token: str = f"${{{TOKEN_VARIABLE}}}"  # how a header names the variable
-
-
-_VSCODE_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
-HOSTS: dict[str, McpHost] = {
-    "claude": McpHost(".mcp.json", "~/.claude.json", "mcpServers", _ASKS, "CLAUDE_CONFIG_DIR"),
-    "codex": McpHost(
-        ".codex/config.toml", "~/.codex/config.toml", "mcp_servers", home_variable="CODEX_HOME"
-    ),
-    "cursor": McpHost(".cursor/mcp.json", "~/.cursor/mcp.json", "mcpServers", _ASKS, token=_ENV),
-    "gemini": McpHost(".gemini/settings.json", "~/.gemini/settings.json", "mcpServers"),
-    "vscode": McpHost(
-        ".vscode/mcp.json", f"~/{_VSCODE_FOLDER}/Code/User/mcp.json", "servers", _ASKS,
-        fields=(("type", "stdio"),), token=_ENV,
-    ),
-    "windsurf": McpHost("", "~/.codeium/windsurf/mcp_config.json", "mcpServers", token=_ENV),
-}  # fmt: skip
+    host: str
+    file: str
+    is_own: bool  # the user's own settings, not those of a project
+    line: tuple[str, ...]  # what the host runs, word by word
+    environ: tuple[tuple[str, str], ...]
 
 
 class McpChange(NamedTuple):
@@ -87,6 +70,8 @@ class McpChange(NamedTuple):
     outcome: str  # installed, updated, unchanged, removed, not there, `_WITH_LINE`, `_WITHOUT_LINE`
     diff: str = ""  # only when nothing was written
     next_step: str = ""
+    seen: str = ""  # what the server did when it was run once
+    fault: str = ""
 
     def as_plan(self, todo: SettingsChange) -> McpChange:
         """The same before it is done, with what it would do to the file."""
@@ -101,7 +86,7 @@ def plan_change(
     any an entry keeps those that it has. One with an address gets the token's line, or loses it.
     Raises `InvalidInputError`, `ConflictError`."""
     host = HOSTS[name]
-    user = user or not host.project
+    user = user or not host.mcp.project
     path = _settings_path(host, root, user=user)
     inside = (os.path.expanduser("~"), os.path.dirname(path)) if user else (root,)
     real = settings_file.resolve_path(path, inside)
@@ -110,7 +95,7 @@ def plan_change(
     record_name = f"{real} mcp"  # hooks may stand in the same file, and have a record of their own
     record, cuts = settings_file.recall(record_name, before)
     put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
-    present, others = _read_servers(path, host.key, text)
+    present, others = _read_servers(path, host.mcp.key, text)
     entry: dict[str, Any] | None = None
     addressed = present if present and _has_address(present) else None
     if addressed and (words or (action == "remove" and not cuts)):
@@ -118,14 +103,17 @@ def plan_change(
         raise ConflictError(f"{path} has the address of the server, as you wrote it", hint)
     if action == "install":
         if present and not words and not addressed:
-            words = present["args"][present["args"].index("mcp") + 1 :]
+            ran = command_of(present)
+            words = ran[ran.index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
         ours = _token_line(host, addressed) if addressed else _entry(host, words, own=user)
+        if present and (env := host.mcp.environ_key) in ours:
+            ours[env] = {**present.get(env, {}), **ours[env]}
         entry = {**(present or {}), **ours}
         new = _WITH_LINE if addressed else "updated" if present else "installed"
         outcome = "unchanged" if present == entry else new
         bare = settings_file.remove_spans(text, cuts or ())
-        text = put(text, host.key, entry) if present != entry else text
+        text = put(text, host.mcp.key, entry) if present != entry else text
         after: bytes | None = text.encode(*ENCODING)
         if present is None or addressed or bare != (before or b"").decode(*ENCODING):
             spans = settings_file.inserted_spans(bare, text) or ()
@@ -135,53 +123,87 @@ def plan_change(
         outcome = _WITHOUT_LINE if addressed else "removed" if present else "not there"
         if cuts:
             text = settings_file.remove_spans(text, cuts)
-            entry = _read_servers(path, host.key, text)[0]  # none, or a person's address
+            entry = _read_servers(path, host.mcp.key, text)[0]  # none, or a person's address
         elif present:
-            text = take(text, host.key)
+            text = take(text, host.mcp.key)
         is_ours = before is None or (record is not None and record.absent)
         after = None if is_ours and text.strip() in ("", "{}") else text.encode(*ENCODING)
         record = None
-    _check_change(path, host.key, text, entry, others)
+    _check_change(path, host.mcp.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
-    step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
+    step = f"{name}: {host.mcp.next_step}" if outcome in ("installed", "updated") else ""
     if addressed and action == "install":
         step = f'{name}: start it with export {TOKEN_VARIABLE}="$(cortex mcp token)"'
-    elif step and not user and not shutil.which(NAME):
-        step += "; there is no cortex on your PATH: pipx ensurepath, or install it with --user"
     return McpChange(name, path, outcome, next_step=step), todo
 
 
 def plan_token_lines(root: str) -> Iterator[tuple[McpChange, SettingsChange, str]]:
     """What gives the token's line to each entry with an address, in the project at `root` and in the
     user's settings, and the command that does. Of what cannot be edited that command tells."""
-    for name, host in HOSTS.items():
-        for user in (False, True) if root and host.project else (True,):
+    for host, user, _, text in _settings_with_us(root):
+        if _ADDRESS_RE.search(text):
+            with suppress(CortexError, OSError):
+                change, todo = plan_change(host.name, "install", root, (), user=user)
+                if change.outcome == _WITH_LINE:
+                    yield change, todo, f"cortex mcp install {host.name}{' --user' * user}"
+
+
+def wired_servers(root: str) -> Iterator[WiredServer]:
+    """The entries of ours that run a program, in the project at `root` and in the user's settings; of
+    a file that two hosts read the first one's."""
+    found: set[str] = set()
+    for host, user, path, text in _settings_with_us(root):
+        with suppress(CortexError):
+            entry = _read_servers(path, host.mcp.key, text)[0] or {}
+            environ = entry.get(host.mcp.environ_key, {})
+            items = environ.items() if isinstance(environ, dict) else ()
+            variables = tuple((key, one) for key, one in items if isinstance(one, str))
+            if path not in found and (line := command_of(entry)):
+                found.add(path)
+                yield WiredServer(host.name, path, user, tuple(line), variables)
+
+
+def _settings_with_us(root: str) -> Iterator[tuple[Host, bool, str, str]]:
+    """The settings that name Cortex: the host, whether they are the user's own, path and text."""
+    for host in HOSTS.values():
+        for user in (False, True) if root and host.mcp.project else (True,):
             path = _settings_path(host, root, user=user)
             data = files.read_bounded(path, _MAX_BYTES, follow=True)
-            # Claude Code's file of a user may have megabytes, which take seconds.
-            if NAME.encode() in data and _ADDRESS_RE.search(data.decode(*ENCODING)):
-                with suppress(CortexError, OSError):
-                    change, todo = plan_change(name, "install", root, (), user=user)
-                    if change.outcome == _WITH_LINE:
-                        yield change, todo, f"cortex mcp install {name}{' --user' * user}"
+            if NAME.encode() in data:
+                yield host, user, path, data.decode(*ENCODING)
 
 
-def _settings_path(host: McpHost, root: str, *, user: bool) -> str:
+def _settings_path(host: Host, root: str, *, user: bool) -> str:
     if not user:
         if not root:
             raise InvalidInputError(
                 "your home folder is no project", "--user, or run it in a project"
             )
-        return os.path.join(root, host.project)
+        return os.path.join(root, host.mcp.project)
     if host.home_variable and (folder := os.environ.get(host.home_variable)):
-        return os.path.join(os.path.abspath(folder), os.path.basename(host.user))
-    return os.path.expanduser(host.user)
+        return os.path.join(os.path.abspath(folder), os.path.basename(host.mcp.user))
+    return os.path.join(os.path.expanduser("~"), host.mcp.user)
 
 
-def _entry(host: McpHost, words: Sequence[str], *, own: bool) -> dict[str, Any]:
+def _entry(host: Host, words: Sequence[str], *, own: bool) -> dict[str, Any]:
     """The server: of a file that git may share the command of any machine."""
-    program = [sys.executable, "-m", "cortex"] if own else [NAME]
-    return {**dict(host.fields), "command": program[0], "args": [*program[1:], "mcp", *words]}
+    # -P: or a `cortex` or `json.py` in somebody's project would run in place of ours.
+    program, *more = [sys.executable, "-P", "-m", "cortex"] if own else [NAME]
+    line = [program, *more, "mcp", *words]
+    runs = {"command": line} if host.mcp.is_one_list else {"command": program, "args": line[1:]}
+    env = {WORKSPACE_VARIABLE: host.mcp.workspace} if own and host.mcp.workspace else {}
+    return {**dict(host.mcp.fields), **runs, **({host.mcp.environ_key: env} if env else {})}
+
+
+def command_of(entry: dict[str, Any]) -> list[str]:
+    """What an entry runs, word by word; empty for one with an address, and for an odd one."""
+    command, args = entry.get("command"), entry.get("args", [])
+    line = (
+        command
+        if isinstance(command, list)
+        else [command, *(args if isinstance(args, list) else [None])]
+    )
+    return line if all(isinstance(word, str) for word in line) else []
 
 
 def _has_address(entry: dict[str, Any]) -> bool:
@@ -189,14 +211,14 @@ def _has_address(entry: dict[str, Any]) -> bool:
     return "command" not in entry and bool(_ADDRESS_RE.match(address))
 
 
-def _token_line(host: McpHost, entry: dict[str, Any]) -> dict[str, Any]:
+def _token_line(host: Host, entry: dict[str, Any]) -> dict[str, Any]:
     """What an entry with an address lacks to bring the token; nothing if it brings one."""
     headers = entry.get("headers", {})
     if _TOKEN_KEY_RE.search(json.dumps(entry, default=str)) or not isinstance(headers, dict):
         return {}
-    if host.project.endswith(".toml"):
+    if host.mcp.project.endswith(".toml"):
         return {"bearer_token_env_var": TOKEN_VARIABLE}
-    return {"headers": {**headers, "Authorization": f"Bearer {host.token}"}}
+    return {"headers": {**headers, "Authorization": f"Bearer {host.mcp.variable % TOKEN_VARIABLE}"}}
 
 
 def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None, object]:
@@ -208,17 +230,19 @@ def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None
         except ValueError as error:
             raise InvalidInputError(f"{path}: {error}", NOTHING_WRITTEN) from None
     else:
-        node = settings_file.parse(path, text.encode(*ENCODING))
-        root = jsonc.to_python(node) if node else {}
+        try:
+            root = json.loads(text)  # in milliseconds, also of the megabytes of Claude Code
+        except ValueError:
+            node = settings_file.parse(path, text.encode(*ENCODING))
+            root = jsonc.to_python(node) if node else {}
     servers = root.get(key, {}) if isinstance(root, dict) else None
     entry = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(root, dict) or not isinstance(servers, dict) or not isinstance(entry, dict):
         raise InvalidInputError(
             f"{path} holds no table {key}, or no table {NAME} in it", NOTHING_WRITTEN
         )
-    args = entry.get("args")
-    words = [entry.get("command"), *args] if isinstance(args, list) else []
-    is_ours = "mcp" in words[1:] and NAME in (os.path.basename(str(one)) for one in words)
+    words = command_of(entry)
+    is_ours = "mcp" in words[1:] and NAME in map(os.path.basename, words)
     if entry and not is_ours and not _has_address(entry):
         message = f"{path} has a server {NAME!r} that is another program, or elsewhere"
         raise ConflictError(message, "rename it, then run the command again")

@@ -5,11 +5,15 @@ Source, looked at in November 2026: docs.windsurf.com cascade/hooks.
 
 from __future__ import annotations
 
-from cortex.hosts.host import FIELDS, Host, HostEvent
+from cortex.hosts.host import FIELDS, Host, HostEvent, McpSettings
 
 HOST = Host(
     "windsurf",
     "Windsurf",
+    mcp=McpSettings(
+        "", ".codeium/windsurf/mcp_config.json", "mcpServers",
+        starts_elsewhere=True, variable="${env:%s}",
+    ),
     events=(HostEvent("post_cascade_response", "stop"),),
     make_entry=lambda _on, line, _words: {"command": line, "show_output": False},
     next_step="start Windsurf anew; it takes no context from hooks, so brief it by AGENTS.md: cortex brief --help",
@@ -28,4 +32,4 @@ HOST = Host(
         ("pre_user_prompt", "user-prompt-submit"),
         ("post_cascade_response_with_transcript", "stop"),
     ),
-)
+)  # fmt: skip

@@ -14,6 +14,7 @@ from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, private, user_folders
 
+WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"  # the folder that a host has open, in what it starts
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
 _MAX_BYTES = 64 * 1024
 _NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")

@@ -6,12 +6,20 @@ import json
 import os
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.hosts import jsonc, settings_file
-from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change, plan_token_lines
+from cortex.hosts.mcp_host_name import McpHostName
+from cortex.hosts.mcp_settings import (
+    HOSTS,
+    McpChange,
+    command_of,
+    plan_change,
+    plan_token_lines,
+)
 
 JSON_BEFORE = {
     "absent": None,
@@ -45,7 +53,7 @@ def project(tmp_path, monkeypatch) -> Path:
 
 def path_of(host: str, project: Path) -> Path:
     one = HOSTS[host]
-    return project / one.project if one.project else Path(os.path.expanduser(one.user))
+    return project / one.mcp.project if one.mcp.project else Path.home() / one.mcp.user
 
 
 def act(
@@ -64,7 +72,11 @@ def servers_in(host: str, data: bytes) -> dict:
         return tomllib.loads(data.decode())["mcp_servers"]
     node = jsonc.parse(data.decode("utf-8", "surrogateescape"))
     assert node is not None
-    return jsonc.to_python(node)[HOSTS[host].key]
+    return jsonc.to_python(node)[HOSTS[host].mcp.key]
+
+
+def test_each_host_of_the_table_can_be_named() -> None:
+    assert get_args(McpHostName) == tuple(HOSTS)
 
 
 @pytest.mark.parametrize(("host", "before"), CASES)
@@ -77,7 +89,7 @@ def test_a_removal_restores_the_file_byte_for_byte(project, host, before) -> Non
     assert (path.read_bytes() if path.exists() else None) == before
     assert act(host, "install", project).outcome == "installed"
     after = path.read_bytes()
-    assert servers_in(host, after)["cortex"]["args"][-1] == "mcp"
+    assert command_of(servers_in(host, after)["cortex"])[-1] == "mcp"
     assert act(host, "install", project).outcome == "unchanged"
     assert path.read_bytes() == after
     assert act(host, "install", project, "--tools", "agent").outcome == "updated"
@@ -96,7 +108,11 @@ def test_what_a_person_writes_meanwhile_stays(project, host) -> None:
     else:
         path.write_text(f'mine = 1\n\n{path.read_text()}\n[mcp_servers.db]\ncommand = "x"\n')
     assert act(host, "install", project, "--tools", "agent").outcome == "updated"
-    assert servers_in(host, path.read_bytes())["cortex"]["args"][-3:] == ["mcp", "--tools", "agent"]
+    assert command_of(servers_in(host, path.read_bytes())["cortex"])[-3:] == [
+        "mcp",
+        "--tools",
+        "agent",
+    ]
     assert act(host, "remove", project).outcome == "removed"
     assert "mine" in path.read_text()
     assert "cortex" not in path.read_text()
@@ -115,7 +131,11 @@ def test_the_users_own_settings(project, monkeypatch, tmp_path) -> None:
     assert claude.file == os.path.expanduser("~/.claude.json")
     entry = json.loads(Path(claude.file).read_text())["mcpServers"]["cortex"]
     assert os.access(entry["command"], os.X_OK)
-    assert entry["args"] == ["-m", "cortex", "mcp"]
+    assert entry["args"] == ["-P", "-m", "cortex", "mcp"]  # -P: nothing of the project is imported
+    cursor = act("cursor", "install", project, user=True)
+    entry = json.loads(Path(cursor.file).read_text())["mcpServers"]["cortex"]
+    assert entry["env"] == {"CORTEX_WORKSPACE": "${workspaceFolder}"}
+    assert act("cursor", "install", project, user=True).outcome == "unchanged"
 
 
 def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
@@ -261,6 +281,9 @@ ADDRESSED = {
     "cursor": ('{\n  "mcpServers": {\n    // mine\n    "cortex": {"url" :  "URL",},\n  }\n}\n', ENV),
     "gemini": ('{"mcpServers": {"cortex": {\n"httpUrl": "URL", // there\n"headers": {"X-A": "1"}}}, "a": 1}', BRACES),
     "vscode": ('{\r\n\t"servers": {\r\n\t\t"cortex": {\r\n\t\t\t"url": "URL"\r\n\t\t}\r\n\t}\r\n}', ENV),
+    "claude-desktop": ('{"mcpServers": {"cortex": {"type": "http", "url": "URL"}}}', BRACES),
+    "copilot": ('{"mcpServers": {"cortex": {"type": "http", "url": "URL"}}}', BRACES),
+    "opencode": ('{"mcp": {"cortex": {"type": "remote", "url": "URL"}}}', "Bearer {env:CORTEX_MCP_TOKEN}"),
     "windsurf": ('{"mcpServers":{"db":{},"cortex":{"serverUrl":"URL","headers":{}}}}', ENV),
     "codex": ('[mcp_servers.cortex]  # mine\nurl = "URL"\n\n[a]\nx = 1\n', ""),
 }  # fmt: skip

@@ -475,7 +475,7 @@ def test_a_program_that_a_project_names_is_never_run(shop, home):
     hooks(shop, "install", "claude", user=True)
     mine = home / ".claude/settings.json"
     mine.write_text(mine.read_text().replace(sys.executable, "/bin/false"))
-    assert any("does not find Cortex" in one.message for one in hooks(shop, "status").problems)
+    assert any("keeps nothing of a turn" in one.message for one in hooks(shop, "status").problems)
 
 
 def test_status_tells_when_a_hook_ran_last(shop, vault):
@@ -537,7 +537,7 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home):
         for one in told
     ]
     assert said[0] == (
-        "claude    wired in .claude/settings.local.json\n"
+        "claude    wired in .claude/settings.local.json, and it keeps a turn\n"
         "the search index was built\n"
         "next: start Claude Code anew, or look at /hooks in it; it asks whether you trust the folder\n"
         "next: a skill tells agents in a project how to ask its memory: cortex brief --into skill\n"
@@ -551,7 +551,7 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home):
     assert [one["host"] for one in listed["hosts"]] == list(HOSTS)
     assert listed["hosts"][0]["hooks"][0] == {
         "event": "session-start", "name": "SessionStart", "scope": "local", "file": str(root / ".claude/settings.local.json"),
-        "runs": sys.executable, "fault": "", "at": "", "ms": 0, "problem": "",
+        "runs": sys.executable, "fault": "", "at": "", "ms": 0, "problem": "", "seen": "",
     }  # fmt: skip
     assert said[3].splitlines()[0] == "claude    taken out of .claude/settings.local.json"
     assert said[4] == "not wired: claude\n"
@@ -571,7 +571,8 @@ def test_a_second_install_asks_for_nothing_again(shop, cortex):
     assert first.endswith(kept)
     assert (
         second
-        == f"claude    is wired already in .claude/settings.local.json\ncursor    is wired already in .cursor/hooks.json\n{kept}"
+        == f"claude    is wired already in .claude/settings.local.json, and it keeps a turn\n"
+        f"cursor    is wired already in .cursor/hooks.json, and it keeps a turn\n{kept}"
     )
     subprocess.run(["/bin/sh", "-c", kept.rpartition(": ")[2]], cwd=root, check=True)
     assert "next:" not in cortex("hooks", "install", "claude", "cursor", cwd=root).stdout

@@ -48,6 +48,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
     "heal": lambda answer: answer.stale,
+    "mcp": lambda answer: any(one.fault for one in answer.changes),
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),

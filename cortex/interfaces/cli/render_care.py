@@ -155,7 +155,8 @@ def hooks(answer: Any) -> Iterable[str]:
         if change not in folded:
             would = "would be " if answer.dry_run and change.outcome not in ("unchanged", "not there") else ""  # fmt: skip
             outcome = f"{would}{_OUTCOME_TEXTS[change.outcome]}"
-            yield f"{_format_host(change)}{outcome} {escape(short_path(change.file))}"
+            tried = f", and it {seen}" if (seen := _seen(answer, change)) else ""
+            yield f"{_format_host(change)}{outcome} {escape(short_path(change.file))}{tried}"
         if change.diff:
             yield escape(change.diff, lines=True)
     if folded:
@@ -167,6 +168,12 @@ def hooks(answer: Any) -> Iterable[str]:
     yield from (f"next: {escape(line)}" for line in answer.next)
     yield from (f"{yellow('switched off')}: {escape(why)}" for why in answer.off)
     yield from problem_lines(answer.problems)
+
+
+def _seen(answer: Any, change: Any) -> str:
+    """What the hook in a file did when it was run once."""
+    hooks = (hook for host in answer.hosts if host.host == change.host for hook in host.hooks)
+    return next((hook.seen for hook in hooks if hook.file == change.file and hook.seen), "")
 
 
 def _format_host(host: Any) -> str:
@@ -189,6 +196,9 @@ def _hook_status_lines(answer: Any) -> Iterable[str]:
             path = f"{escape(short_path(file)):<{width}}"
             yield f"{_format_host(host)}{scope:<6}  {path}  {command}"
             yield from () if fresh else _last_run_lines(hooks_of_file)
+    for server in answer.servers:
+        shown = server.seen or yellow("does not answer")
+        yield f"{_format_host(server)}server  {escape(short_path(server.file))}  {shown}"
     if without := [host.host for host in answer.hosts if not host.wired]:
         yield dim(f"not wired: {', '.join(without)}")
     if fresh:

@@ -36,6 +36,8 @@ class McpResult(NamedTuple):
             yield self.token
         for one in self.changes:
             yield f"{one.outcome}: {one.file}"
+            if one.seen or one.fault:
+                yield f"  {one.seen or one.fault}"
             if one.next_step:
                 yield f"  {one.next_step}"
             yield from one.diff.splitlines()
@@ -59,11 +61,11 @@ def mcp(
     Over standard input and output, as agents' hosts start it, or over HTTP, where every request brings
     a token: yours, which token prints, or what $CORTEX_MCP_TOKEN holds; others than this machine are
     let in with the second alone. install writes the server into the settings of a host, and changes no
-    other byte; where they have its address, the token's line. remove takes it out again. HTTP needs
-    the package mcp, an extra.
+    other byte; where they have its address, the token's line. Then it starts the server as the host does
+    and says what it saw. remove takes the entry out again. HTTP needs the package mcp, an extra.
 
     action: serve (by default), install, remove or token
-    hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
+    hosts: of install and remove: claude, claude-desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
     tools: profiles or names: default (unless you say), agent, admin, briefing, all
     http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
     allow: with --http, names under which others may reach it
@@ -82,22 +84,22 @@ def mcp(
             raise InvalidInputError(message, "cortex mcp --help")
         find = partial(find_workplace, vault_name, caller.cwd, os.environ, "")
         server = ToolServer(selected, find, caller.cwd, structured=structured)
-        if http:
-            _serve_http(server, http, allow)
-        else:
-            _serve_stdio(server)
+        _serve_http(server, http, allow) if http else _serve_stdio(server)
         return McpResult()
     if http or allow:
         message = f"--http and --allow do not go with {action}"
         raise InvalidInputError(message, "cortex mcp --help")
     if action == "token":
-        return McpResult(
-            token=os.environ.get(user_settings.TOKEN_VARIABLE) or user_settings.own_token()
-        )
+        variable = os.environ.get(user_settings.TOKEN_VARIABLE)
+        return McpResult(token=variable or user_settings.own_token())
     words = ["--tools", ",".join(tools)] if tools else []
     words += ["--vault", find_vault(vault_name, caller.cwd, os.environ).root] if vault_name else []
     words += ["--structured"] if structured else []
-    return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
+    # 40 ms, which serving does without.
+    from cortex.interfaces.mcp.install import change_settings  # noqa: PLC0415
+
+    changes = change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
+    return McpResult(tuple(changes))
 
 
 def _serve_http(tools: ToolServer, address: str, names: Sequence[str]) -> None:
@@ -130,25 +132,6 @@ def _serve_stdio(tools: ToolServer) -> None:
     from cortex.interfaces.mcp.stdio import StdioServer  # noqa: PLC0415  15 ms of threads
 
     StdioServer(tools, wire).serve()
-
-
-def _change_settings(
-    cwd: str, action: str, hosts: list[McpHostName], words: list[str], *, user: bool, dry_run: bool
-) -> McpResult:
-    # 40 ms, which serving does without.
-    from cortex.hosts import mcp_settings, settings_file  # noqa: PLC0415
-    from cortex.operations.care.hook_status import project_root  # noqa: PLC0415
-
-    if not hosts:
-        hint = f"cortex mcp {action} {' or '.join(mcp_settings.HOSTS)}"
-        raise InvalidInputError("which host?", hint)
-    root, once = project_root(cwd), dict.fromkeys(hosts)
-    # Everything is looked at before anything is written.
-    planned = [mcp_settings.plan_change(one, action, root, words, user=user) for one in once]
-    for _, todo in planned:
-        if todo.has_changes and not dry_run:
-            settings_file.apply_change(todo)
-    return McpResult(tuple(change.as_plan(todo) if dry_run else change for change, todo in planned))
 
 
 def _take_standard_streams() -> tuple[int, int]:

@@ -6,20 +6,21 @@ A project's settings may come from a stranger: a program that they name is never
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import hook_command, jsonc, settings_file
-from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
-from cortex.hosts.hook_settings import HOSTS, installed_hooks
-from cortex.hosts.host import Host
+from cortex.hosts.hook_command import HookCommand
+from cortex.hosts.hook_settings import HOSTS, hook_script, installed_hooks
+from cortex.hosts.host import STOP, Host
 from cortex.operations.capture import hooks_enabled
+from cortex.operations.care.trial import try_hook
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -42,7 +43,6 @@ _DISABLING_KEYS = {
     "copilot": (("disableAllHooks",),),
 }  # fmt: skip
 _MAX_TOML_BYTES = 64 * 1024
-_TIMEOUT_SECONDS = 10.0  # seconds for a Python to start
 
 
 class InstalledHook(NamedTuple):
@@ -57,6 +57,7 @@ class InstalledHook(NamedTuple):
     at: str = ""  # when it ran last, as far as is known
     ms: int = 0
     problem: str = ""  # what went wrong then
+    seen: str = ""  # what it did when it was run once, of the hook for the end of a turn
 
 
 class HostStatus(NamedTuple):
@@ -94,13 +95,9 @@ def allowed_folders(host: Host, scope: str, root: str) -> tuple[str, ...]:
     return (root,)
 
 
-def inspect_host(
-    host: Host, root: str, vault: Vault | None, problems: list[Problem], *, run: bool = True
-) -> HostStatus:
-    """The hooks of one host. Settings that cannot be read are added to `problems`.
-
-    `run`: start the Python of the user's own settings to see whether it finds Cortex.
-    """
+def inspect_host(host: Host, root: str, vault: Vault | None, problems: list[Problem]) -> HostStatus:
+    """The hooks of one host, of which one is run. Settings that cannot be read are added to
+    `problems`."""
     last_runs = hook_log.last_runs(vault) if vault else {}
     order = {on.name: number for number, on in enumerate(host.events)}
     hooks: list[InstalledHook] = []
@@ -117,9 +114,12 @@ def inspect_host(
             continue
         for entry in sorted(entries, key=lambda one: order.get(one.event, len(order))):
             event = next((on.event for on in host.events if on.name == entry.event), "")
-            runs, fault = _program_and_fault(entry.command, ask=run and scope == "user")
-            last = last_runs.get((host.name, event)) or ()
-            hooks.append(InstalledHook(event, entry.event, scope, path, runs, fault, *last))
+            runs, fault = _program_and_fault(entry.command)
+            seen = ""
+            if event == STOP and not fault and (scope == "user" or _is_ours(entry.command)):
+                seen, fault = try_hook(host, entry.command.argv)
+            last = last_runs.get((host.name, event)) or ("", 0, "")
+            hooks.append(InstalledHook(event, entry.event, scope, path, runs, fault, *last, seen))
     have = {hook.name for hook in hooks}
     plugin = plugin_settings_path(host, root)
     missing = tuple(on.name for on in host.events if hooks and on.name not in have)
@@ -166,13 +166,19 @@ def _wiring_problems(one: HostStatus) -> Iterator[Problem]:
 def all_problems(vault: Vault, cwd: str) -> list[Problem]:
     """For doctor: hooks that cannot run, that a host switches off, or that failed; settings that
     cannot be read only if they name Cortex."""
-    problems: list[Problem] = []
     unread: list[Problem] = []
-    root = project_root(cwd)
-    for host in HOSTS.values():
-        problems += host_problems(inspect_host(host, root, vault, unread, run=False))
+    seen = inspect_hosts(HOSTS.values(), project_root(cwd), vault, unread)
+    problems = [problem for one in seen for problem in host_problems(one)]
     ours = [one for one in unread if b"cortex" in _read_bytes(one.where)]
     return [*ours, *problems, *hook_log.problems(vault)]
+
+
+def inspect_hosts(
+    hosts: Iterable[Host], root: str, vault: Vault | None, problems: list[Problem]
+) -> tuple[HostStatus, ...]:
+    """The hooks of these hosts, looked at all at the same time."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return tuple(pool.map(lambda host: inspect_host(host, root, vault, problems), hosts))
 
 
 def disabled_by_user(vault: Vault | None, cwd: str) -> Iterator[str]:
@@ -260,11 +266,19 @@ def _read_bytes(path: str, most: int = settings_file.MAX_BYTES) -> bytes:
     return files.read_bounded(path, most, follow=True)
 
 
-def _program_and_fault(line: HookCommand, *, ask: bool) -> tuple[str, str]:
-    """What a line of settings runs here, and why it cannot; with `ask`, by starting it."""
+def _is_ours(line: HookCommand) -> bool:
+    """Whether what a project's settings name is this Cortex, or the one that is on the PATH."""
+    named = line.interpreter, line.script
+    return named in (("", ""), (sys.executable, hook_script())) or (
+        line.uses_path and not os.path.exists(line.interpreter)
+    )
+
+
+def _program_and_fault(line: HookCommand) -> tuple[str, str]:
+    """What a line of settings runs here, and why it cannot, as far as that is seen from outside."""
     program = hook_command.resolve_program(line)
     if not line.uses_path:
-        return program, _command_fault(program, line.script, ask=ask)
+        return program, _command_fault(program, line.script)
     if program:
         return program, ""
     if line.interpreter:
@@ -272,7 +286,7 @@ def _program_and_fault(line: HookCommand, *, ask: bool) -> tuple[str, str]:
     return "", "there is no cortex on the PATH"
 
 
-def _command_fault(interpreter: str, script: str, *, ask: bool) -> str:
+def _command_fault(interpreter: str, script: str) -> str:
     """Why a hook cannot run."""
     for path in (interpreter, script):
         try:
@@ -283,20 +297,7 @@ def _command_fault(interpreter: str, script: str, *, ask: bool) -> str:
             return f"runs {path}, which is gone"
     if not os.access(interpreter, os.X_OK):
         return f"runs {interpreter}, which is no program"
-    return _probe_interpreter(interpreter, script) if ask and interpreter != sys.executable else ""
-
-
-@cache  # one process for each Python, however many hooks it runs
-def _probe_interpreter(interpreter: str, script: str) -> str:
-    folder = os.path.dirname(script.removesuffix(HOOK_SCRIPT).rstrip("/"))
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.model.problem"
-    line = [interpreter, "-I", "-S", "-c", program, folder]
-    try:
-        nothing, limit = subprocess.DEVNULL, _TIMEOUT_SECONDS
-        done = subprocess.run(line, stdin=nothing, capture_output=True, timeout=limit, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return f"runs {interpreter}, which does not start"
-    return "" if done.returncode == 0 else f"runs {interpreter}, which does not find Cortex"
+    return ""
 
 
 def hooks_command(action: str, host: str, scope: str = "") -> str:

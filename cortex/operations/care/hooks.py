@@ -20,10 +20,12 @@ from cortex.hosts import hook_settings, settings_file
 from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.hook_settings import HOSTS, hook_script, wanted_entries
 from cortex.hosts.host import Host
+from cortex.hosts.mcp_settings import wired_servers
 from cortex.hosts.settings_file import SettingsChange
 from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
+from cortex.operations.care.trial import Trial, server_problems, try_servers
 from cortex.operations.projects.project import unstable_name_hint
 from cortex.operations.sessions.rules_file import SKILL_FILES
 from cortex.vault.git import checkout, git_cli
@@ -52,6 +54,7 @@ class HooksResult(NamedTuple):
     hosts: tuple[HostStatus, ...]
     off: tuple[str, ...]  # what a person has switched off for all hosts
     search_index: str  # after an install: current, updated, built; else empty
+    servers: tuple[Trial, ...]  # of MCP, with status
     next: tuple[str, ...]
     problems: tuple[Problem, ...]
 
@@ -72,7 +75,8 @@ def hooks(
     and removed; every other byte of the settings stays. In a project, Claude Code is wired in
     .claude/settings.local.json, which git does not share, with the path of this Python. Other hosts
     have no such file: there, and with --shared, the entry is a shell command that runs this Python if
-    it is there, else cortex from the PATH, else nothing. A file .cortex-off in a folder, CORTEX_OFF=1,
+    it is there, else cortex from the PATH, else nothing. What was wired is run once, in a vault that is
+    gone afterwards; status repeats that, and starts the servers of cortex mcp install. A file .cortex-off in a folder, CORTEX_OFF=1,
     or enabled = false below [hooks] in cortex.toml switch hooks off. For opencode there is
     plugins/opencode/cortex.ts.
 
@@ -101,21 +105,17 @@ def hooks(
             settings_file.apply_change(change)
         if action == "install" and vault:
             search_index = _refresh_index(vault, caller, problems)
-    seen = tuple(hook_status.inspect_host(host, root, vault, problems) for host in chosen)
+    seen = hook_status.inspect_hosts(chosen, root, vault, problems)
+    servers = _try_servers(root, hosts) if action == "status" else []
+    problems += server_problems(servers)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
     changed = _changes_made(changes, action, dry_run=dry_run)
     after = action != "status" and not dry_run
-    return HooksResult(
-        action=action,
-        dry_run=dry_run,
-        changed=changed,
-        hosts=seen,
-        off=tuple(hook_status.disabled_by_user(vault, caller.cwd)),
-        search_index=search_index,
-        next=tuple(_next_steps(changed, seen, root, caller.cwd)) if after else (),
-        problems=tuple(problems),
-    )
+    next_ = tuple(_next_steps(changed, seen, root, caller.cwd)) if after else ()
+    off = tuple(hook_status.disabled_by_user(vault, caller.cwd))
+    told = search_index, tuple(servers), next_, tuple(problems)
+    return HooksResult(action, dry_run, changed, seen, off, *told)
 
 
 def _select(
@@ -136,6 +136,11 @@ def _select(
         hint = f"{command}, or run it in a project"
         raise InvalidInputError("your home folder is no project", hint)
     return chosen, root
+
+
+def _try_servers(root: str, hosts: list[HostName] | None) -> list[Trial]:
+    wired = (one for one in wired_servers(root) if not hosts or one.host in hosts)
+    return try_servers([*wired], root)
 
 
 def _changes_made(

@@ -15,12 +15,12 @@ from cortex.core.text.value import NamedTuple
 from cortex.vault import locate, private, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
+from cortex.vault.user_settings import WORKSPACE_VARIABLE
 
 _FILE = "root"
 _MAX_BYTES = 10_000
 # How hosts name the folders of a workspace: `cortex mcp install` writes the first into settings,
 # Claude Code and Cursor set the others.
-WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"
 _VARIABLES = (WORKSPACE_VARIABLE, "CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS")
 
 

@@ -1,0 +1,176 @@
+"""Run once what is wired, as a host runs it, and say what was seen.
+
+A project's settings may come from a stranger: of them only what Cortex itself writes there is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cortex.core.model.problem import Problem
+from cortex.core.text.strings import shell_quote, shorten
+from cortex.core.text.value import NamedTuple
+from cortex.hosts.host import Host
+from cortex.hosts.mcp_settings import HOSTS, WiredServer
+from cortex.vault.layout import SETTINGS_FILE
+
+_SECONDS = 10.0  # for an answer
+_MAX_WORDS = 300  # characters of what a program says when it fails
+# What the least generous of hosts hands on to a server.
+_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+_CLIENT = {
+    "protocolVersion": "2025-06-18", "capabilities": {},
+    "clientInfo": {"name": "cortex", "version": "1"},
+}  # fmt: skip
+_MESSAGES: tuple[dict[str, Any], ...] = (
+    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _CLIENT},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+)
+# How Cortex was installed -> what installs it once more, and what puts it on the PATH.
+_INSTALLERS = {
+    "pipx": ("pipx reinstall cortex-vault", "pipx ensurepath"),
+    "uv": ("uv tool upgrade --reinstall cortex-vault", "uv tool update-shell"),
+}
+
+
+class Trial(NamedTuple):
+    """What was tried and what came of it: it was seen to work, or there is a fault."""
+
+    host: str
+    file: str  # the settings that name it
+    is_own: bool  # the user's, not a project's
+    seen: str = ""  # such as `answers in 60 ms with 8 tools`
+    fault: str = ""
+    hint: str = ""
+
+
+def try_servers(wired: Sequence[WiredServer], root: str) -> list[Trial]:
+    """Start these servers for the project at `root`, each once and all at the same time."""
+    runs = {one: _run_of(one, root) for one in wired if _is_safe(one)}
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        once = {str(run): run for run in runs.values()}
+        came = dict(zip(once, pool.map(lambda run: _try_server(*run), once.values()), strict=True))
+    return [Trial(*one[:3], *came[str(run)], _mend_hint(one)) for one, run in runs.items()]
+
+
+def server_problems(trials: Sequence[Trial]) -> list[Problem]:
+    """The servers that do not answer."""
+    faulty = (one for one in trials if one.fault)
+    return [Problem(one.file, f"its server cortex {one.fault}", one.hint) for one in faulty]
+
+
+def _is_safe(one: WiredServer) -> bool:
+    """The user's own, or what Cortex puts into the settings of a project."""
+    return one.is_own or (one.line[:2] == ("cortex", "mcp") and "--http" not in one.line)
+
+
+def _run_of(one: WiredServer, root: str) -> tuple[list[str], str, dict[str, str]]:
+    """What the host starts, where, and in which environment."""
+    home = os.path.expanduser("~")
+    is_elsewhere = one.is_own and HOSTS[one.host].mcp.starts_elsewhere
+    environ = {key: os.environ[key] for key in _VARIABLES if key in os.environ}
+    if one.is_own:  # a stranger's could name other code
+        environ |= {key: text.replace("${workspaceFolder}", root) for key, text in one.environ}
+    return [*one.line], home if is_elsewhere or not root else root, environ
+
+
+def _try_server(line: list[str], folder: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """What a server was seen to do, or its fault."""
+    started = time.monotonic()
+    out = subprocess.PIPE
+    try:
+        server = subprocess.Popen(
+            line, cwd=folder, env=environ, stdin=out, stdout=out, stderr=subprocess.STDOUT
+        )
+    except OSError as error:
+        return "", f"does not start: {line[0]}: {error.strerror}"
+    timer = threading.Timer(_SECONDS, server.kill)
+    timer.start()
+    answer, tools = b"", 0
+    try:
+        assert server.stdin
+        server.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in _MESSAGES))
+        server.stdin.flush()
+        for answer in server.stdout or ():
+            if tools := _count_tools(answer):
+                break
+    except OSError:  # it ended before it read all
+        pass
+    finally:
+        timer.cancel()
+        server.kill()
+        rest = server.communicate()[0]
+    if tools:
+        milliseconds = (time.monotonic() - started) * 1000
+        return f"answers in {milliseconds:.0f} ms with {tools} tools", ""
+    return "", f"does not answer: {_last_words(answer + rest, started)}"
+
+
+def _count_tools(line: bytes) -> int:
+    """The number of tools that an answer lists; 0 for any other line."""
+    try:
+        answer = json.loads(line)
+        return len(answer["result"]["tools"]) if answer["id"] == len(_MESSAGES) - 1 else 0
+    except (ValueError, LookupError, TypeError):
+        return 0
+
+
+def try_hook(host: Host, line: Sequence[str]) -> tuple[str, str]:
+    """Run the hook for the end of a turn in a vault that is gone afterwards: what was seen, or its fault."""
+    started, said = time.monotonic(), b""
+    with tempfile.TemporaryDirectory() as scratch:
+        open(os.path.join(scratch, SETTINGS_FILE), "w").close()
+        payload: dict[str, Any] = {}
+        told = {"session": "trial", "cwd": scratch, "message": "Cortex tries its hook."}
+        for field, value in told.items():
+            outer, _, inner = host.fields[field][0].partition(".")
+            payload[outer] = {inner: value} if inner else value
+        ours = ("CORTEX_", "CLAUDE_PROJECT_DIR")
+        environ = {key: one for key, one in os.environ.items() if not key.startswith(ours)}
+        environ |= {f"XDG_{kind}_HOME": scratch for kind in ("STATE", "CACHE", "CONFIG", "DATA")}
+        try:
+            said = subprocess.run(
+                line, cwd=scratch, env=environ, input=json.dumps(payload).encode(),
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_SECONDS, check=False,
+            ).stdout  # fmt: skip
+        except OSError as error:
+            return "", f"does not start: {line[0]}: {error.strerror}"
+        except subprocess.TimeoutExpired:
+            pass
+        inbox = os.path.join(scratch, "inbox", "pending")
+        if os.path.isdir(inbox) and os.listdir(inbox):
+            return "keeps a turn", ""
+    return "", f"keeps nothing of a turn: {_last_words(said, started)}"
+
+
+def _last_words(said: bytes, started: float) -> str:
+    if time.monotonic() - started >= _SECONDS:
+        return f"nothing came in {_SECONDS:g} s"
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return shorten(lines[-1], _MAX_WORDS) if lines else "it ends without a word"
+
+
+def _mend_hint(one: WiredServer) -> str:
+    """What to do about a server that fails, as this Cortex was installed."""
+    folder, python = (shell_quote(one) for one in (os.path.dirname(sys.executable), sys.executable))
+    pip = f"{python} -m pip install --force-reinstall ./cortex", f'export PATH={folder}:"$PATH"'
+    again, path = _INSTALLERS.get(_installer(), pip)
+    if one.is_own or shutil.which(one.line[0]):
+        return f"{again}, then cortex mcp install {one.host}{' --user' * one.is_own}"
+    return f"{path}, or cortex mcp install {one.host} --user"
+
+
+def _installer() -> str:
+    parts = sys.prefix.split(os.sep)
+    return "pipx" if "pipx" in parts else "uv" if {"uv", "tools"} <= {*parts} else "pip"
