@@ -48,6 +48,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "supersede": ("operations.records.supersede", "supersede"),
     "archive": ("operations.records.archive", "archive"),
     "delete": ("operations.records.archive", "delete"),
+    "erase": ("operations.share.erase", "erase"),
     "restore": ("operations.records.restore", "restore"),
     "consolidate": ("operations.records.consolidate", "consolidate"),
     "status": ("operations.care.status", "status"),
@@ -97,7 +98,7 @@ READING_VERBS = frozenset({
     "actions", "brief", "changes", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
     "schema", "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete"})
+DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})
 OPEN_VERBS = frozenset({"distill", "embed", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.

@@ -52,7 +52,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),
-    "prune": lambda answer: answer.confirm,
+    **dict.fromkeys(("erase", "prune"), lambda answer: answer.confirm),
     "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)

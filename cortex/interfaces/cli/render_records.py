@@ -79,6 +79,24 @@ def forget(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
+def erase(answer: Any) -> Iterable[str]:
+    kinds: dict[str, int] = {}
+    for place in answer.places:
+        kinds[place.kind] = kinds.get(place.kind, 0) + place.number
+    counts = format_counts(*((number, kind) for kind, number in kinds.items() if kind != "git ref"))
+    yield f"{'erased from' if answer.done else 'stands in'} {counts or 'no place'}"
+    for place in answer.places if not answer.done else ():
+        yield f"  {place.kind} {path(place.where)}{f' ({place.number})' * (place.number > 1)}"
+    if answer.rewritten:
+        yield f"rewrote {format_count(answer.rewritten, 'ref')}"
+    if answer.commands:
+        yield "the remote still has it, until you run:"
+        yield from (f"  {escape(command)}" for command in answer.commands)
+    yield from section("what still holds it:", (f"  {escape(one)}" for one in answer.left))
+    yield from hint_lines(answer)
+    yield from problem_lines(answer.problems)
+
+
 def relate(answer: Any) -> Iterable[str]:
     outcome = {"created": "", "unchanged": "unchanged: ", "removed": "removed: "}[answer.outcome]
     yield f"{outcome}{escape(answer.from_)} {escape(answer.kind)} {escape(answer.to)}"

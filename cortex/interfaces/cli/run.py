@@ -80,6 +80,8 @@ def _call_and_print(parsed: command.Command, call: Call) -> int:
             elif value == error.name:
                 given[key] = chosen
         answer = call._replace(given=given).answer()
+    if getattr(answer, "files", 0) and answer.confirm and _steps().confirms(answer.files):
+        answer = call._replace(given={**call.given, "yes": True}).answer()
     root = call.vault.root if call.vault else ""
     reader = view.view_of(sys.stdout, call.caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:

@@ -4,6 +4,7 @@ tells what captured minutes hold."""
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import shutil
 import subprocess
@@ -29,6 +30,17 @@ _TERMS = (
 def has_terminal() -> bool:
     """Whether a person can be asked and sees the answer."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def confirms(files: int) -> bool:
+    """Whether somebody says on the terminal, or into a pipe, that so many files are to change. A pipe into which nobody
+    writes is not waited for."""
+    sys.stderr.write(f"It stands in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
+    sys.stderr.flush()
+    has_answer = sys.stdin and (sys.stdin.isatty() or select.select([sys.stdin], [], [], 1.0)[0])
+    said = sys.stdin.readline() if has_answer else ""
+    sys.stderr.write("" if has_answer and sys.stdin.isatty() else "\n")
+    return said.strip().lower() in ("y", "yes")
 
 
 def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:

@@ -17,6 +17,7 @@ from cortex.vault.templates import read_template
 VERBS_WITHOUT_TOOL = {
     "completion": "a script for a shell",
     "git": "changes the settings of the person's git",
+    "erase": "takes away for good, which a person decides",
     "import": "reads what agents wrote elsewhere on this machine",
     "init": "makes a vault in a folder that a person chooses",
     "merge": "reads three files wherever they lie",

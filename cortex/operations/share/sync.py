@@ -22,7 +22,7 @@ from cortex.core.model.problem import (
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.records.lifecycle import archive_by_itself
-from cortex.operations.share import people_notes, sync_checks
+from cortex.operations.share import follow, people_notes, sync_checks
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.merge_run import MergeRun
 from cortex.operations.share.sync_checks import MergeRefusedError, RemovalLimit
@@ -43,6 +43,7 @@ from cortex.vault.git import (
     objects,
     publish_check,
     remotes,
+    rewrite,
 )
 from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.merging import MergeState
@@ -83,6 +84,7 @@ def sync(
     no_push: bool = False,
     yes: bool = False,
     only_records: bool = False,
+    follow: bool = False,
     publish: Annotated[tuple[str, ...], PERSON_SETTING] = (),
 ) -> SyncResult:
     """Commit notes and records, merge what others pushed, push.
@@ -99,9 +101,13 @@ def sync(
     cannot merge are merged by their fields; only lines that both sides changed wait for you. Run it
     again once their markers are gone.
 
+    Where the remote's history was rewritten, as by cortex erase --history, it stops. With --follow
+    it takes that history, puts your own commits on top of it, and drops the old one here.
+
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
     only_records: leave your own notes and attachments as they are
+    follow: take a history that was rewritten, and drop the old one
     publish: files that were held back, and may be published as they stand
 
     Example: cortex sync
@@ -116,6 +122,7 @@ def sync(
         for name in publish:
             _allow(vault.root, caller.cwd, name)
         run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)
+        run.follows = follow
         return run.run()
 
 
@@ -151,6 +158,7 @@ class _SyncRun:
         # Why people's own notes stay behind; empty: they do not.
         self.notes_left = "--only-records" if only_records else "nothing was committed"
         self.only_records = only_records
+        self.follows = False  # a history that was rewritten
         self._may_wait = True  # for files that are being written, once
         self._uncommitted: list[UncommittedChange] | None = None  # of ours; None: not known
         self._left_out: tuple[Problem, ...] = ()  # of the last commit
@@ -266,8 +274,10 @@ class _SyncRun:
                 self.push = "no remote"
                 return
             self.remote = up.remote
+            follow.check_published(self.vault, up)
             theirs = remotes.fetch(self.root, up)
             is_stuck, last = theirs == last, theirs
+            self._follow(up, theirs)
             ahead, behind = sync_checks.count_ahead_behind(self.root, theirs)
             if behind:
                 self._integrate(up, theirs, behind)
@@ -292,6 +302,22 @@ class _SyncRun:
             raise CortexError(message, "git remote -v shows where it fetches from, and pushes to")
         message = f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times"
         raise CortexError(message, "cortex sync, a little later")
+
+    def _follow(self, up: Upstream, theirs: str) -> None:
+        """Stop where the remote's history was rewritten, or take it and drop the old one."""
+        start = follow.find_start(self.root, up, theirs, follows=self.follows)
+        if start:
+            if eraser := follow.derive_eraser(self.root, theirs):
+                start = follow.erase_here(self.vault, self.caller, eraser, start)
+            words = sync_checks.rebase_arguments(self.root, theirs, start)
+            with commit.repository_lock(self.root):
+                ours = git_cli.head_commit(self.root)
+                self.merge.run(MergeState("rebase", theirs, {}, ours), words, [])
+            self.how = "rebase"
+            self._commit()
+        if self.follows:
+            self.follows = False
+            rewrite.drop_old(self.root)
 
     def _push(self, up: Upstream, ahead: int, theirs: str) -> bool:
         """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was

@@ -237,6 +237,13 @@ def merge_arguments(root: str, up: Upstream, theirs: str) -> list[str]:
     return ["--quiet", "--merge", "--no-fork-point", shape, stash, *renames, theirs]
 
 
+def rebase_arguments(root: str, theirs: str, start: str) -> list[str]:
+    """The arguments for a rebase of what follows the commit `start` onto a history without it."""
+    renames = [_EXACT_RENAMES] if objects.toplevel(root) == root else []
+    flags = ["--quiet", "--merge", "--no-fork-point", "--no-rebase-merges", "--no-autostash"]
+    return [*flags, *renames, "--onto", theirs, start]
+
+
 def _commit_message(up: Upstream) -> str:
     return f"cortex: merge {up.remote_branch} of {up.remote}"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 
 from cortex.core.merge.merge_plan import MergeResolution, second_text_path
@@ -26,8 +26,9 @@ from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
+from cortex.operations.upkeep.keep_erased import keep_erased
 from cortex.operations.upkeep.preserve_text import preserve_text
-from cortex.vault import files, private, settings
+from cortex.vault import erased, files, private, settings
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
 from cortex.vault.git.changes import is_outside_own_folders
 from cortex.vault.git.merge_versions import BlobTriple, merge_notes, same_text
@@ -61,10 +62,15 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
     # A clone that was made anew in its place has not got it.
     last = git_cli.find_commit(root, last) if last else ""
     new = [head, *([f"^{last}"] if last else [])]
-    resolved += _restore_events(root, new)
+    listed = erased.read_list(root)
+    resolved += keep_erased(vault, caller, listed)
+    resolved += _restore_events(root, new, listed.events)
     problems: list[Problem] = []
     for commits, merge in _list_merges(root, new, _MAX_MERGES if last else _MAX_MERGES_AT_FIRST):
         for lost in find_lost(*_read_merge(root, commits, merge)):
+            blob = erased.blob_id(lost.data, is_sha256=len(head) == 64)
+            if lost.id in listed.records or blob in listed.blobs:
+                continue
             done, problem = _restore_note(vault, caller, lost, commits, merge)
             resolved += [done] if done else []
             problems += [problem] if problem else []
@@ -99,12 +105,14 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
         if path not in deleted and not files.exists(root, path)
     }
     texts = objects.read_blobs(root, gone.values())
+    listed = erased.read_list(root)
+    gone = {path: blob for path, blob in gone.items() if blob not in listed.blobs}
     missing = {note_id(texts.get(blob, b"")): path for path, blob in gone.items()}
     message = "is in git's history and nowhere now: a merge may have dropped it"
     return [
         Problem(path, message, f"cortex restore {id_}")
         for id_, path in sorted(missing.items())
-        if id_ and id_ not in ids
+        if id_ and id_ not in ids and id_ not in listed.records
     ]
 
 
@@ -127,16 +135,17 @@ def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
     return [path for path in paths if files.exists(vault.root, path)]
 
 
-def _restore_events(root: str, new: list[str]) -> Iterator[MergeResolution]:
-    layout, erased = layout_of(root), settings.load(root).erased
-    if erased is None:  # what was erased must not come back
+def _restore_events(root: str, new: list[str], listed: Container[str]) -> Iterator[MergeResolution]:
+    layout, named = layout_of(root), settings.load(root).erased
+    if named is None:  # what was erased must not come back
         return
     changed = _changes(root, "events/", "-m", "--diff-filter=MD", *new)
     # One that is gone from here and lies in its place was moved.
     paths = [
         path
         for path in sorted(filter(is_event_path, changed))
-        if stem_of(path) not in erased
+        if stem_of(path) not in named
+        and stem_of(path) not in listed
         and (files.exists(root, path) or not files.exists(root, layout.event(stem_of(path))))
     ]
     for path, texts in objects.added_texts(root, paths).items():

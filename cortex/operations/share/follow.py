@@ -1,0 +1,113 @@
+"""A remote whose history was rewritten: seen before anything is merged, and followed when asked."""
+
+from __future__ import annotations
+
+import os
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError
+from cortex.core.notes.erasure import Eraser, derive_words, make_eraser
+from cortex.operations.share import erase_history
+from cortex.operations.share.erase import apply, find_files
+from cortex.vault import erased, private
+from cortex.vault.erased import ErasedList
+from cortex.vault.git import git_cli, objects, rewrite
+from cortex.vault.git.remotes import Upstream
+from cortex.vault.locate import Vault
+
+_START_REF = "refs/cortex/start"  # for a moment
+_IS_WHOLE = b"\n## Raw Content\n\n[ERASED]\n"  # of an event of which nothing is left
+
+
+def check_published(vault: Vault, up: Upstream) -> None:
+    """Before a fetch: raise `CortexError` if the remote still has the branch that was rewritten
+    here. To fetch it would bring back what was erased."""
+    path = os.path.join(vault.state_folder(), erase_history.PENDING_FILE)
+    commands = private.read(path, 100_000).decode("utf-8", "replace")
+    if not commands:
+        return
+    words = ["ls-remote", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
+    there = git_cli.run_remote(vault.root, words).stdout.decode().partition("\t")[0]
+    if there and f":{there} " in commands:
+        message = f"{up.remote} still has the history from before cortex erase"
+        raise CortexError(message, "; ".join(commands.splitlines()))
+    if there:
+        os.unlink(path)
+
+
+def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
+    """Where ours begins, the last commit that both had of the old history, if the remote's was
+    rewritten where it touches the vault; else empty. Raises `CortexError` unless `follows`, and
+    where the remote has again what was erased."""
+    if not theirs or not git_cli.has_commit(root):
+        return ""
+    below = os.fsdecode(objects.prefix(root))
+    lists = erased.read_list(root), _list_at(root, theirs)
+    gone = lists[0].rewritten | lists[1].rewritten
+    if gone and gone & rewrite.reachable(root, theirs, "^HEAD"):
+        message = (
+            f"{up.remote} has what was erased, as somebody pushed from before; nothing was merged"
+        )
+        hint = "cortex erase WORDS --history again, with the same words, then what it says"
+        raise CortexError(message, hint)
+    seen = git_cli.line(root, ["merge-base", "--fork-point", f"refs/remotes/{up.remote}/{up.remote_branch}", "HEAD"])  # fmt: skip
+    is_rewritten = (
+        seen
+        and not git_cli.is_ancestor(root, seen, theirs)
+        and _has_lost(root, seen, theirs, below)
+    )
+    if not is_rewritten and not (gone and gone & rewrite.reachable(root, "HEAD", f"^{theirs}")):
+        return ""
+    if not follows:
+        message = f"the history of {up.remote}/{up.remote_branch} was rewritten; nothing was merged"
+        hint = "cortex sync --follow takes it, puts your own commits on top, and drops the old one"
+        raise CortexError(message, hint)
+    tips = [seen, *lists[0].tips, *lists[1].tips]
+    known = [one for one in tips if one and git_cli.find_commit(root, one)]
+    if start := git_cli.line(root, ["merge-base", "HEAD", *known]) if known else "":
+        return start
+    message = "nothing tells which commits are yours alone"
+    raise CortexError(message, f"git clone {up.remote} anew, and copy your new notes into it")
+
+
+def _list_at(root: str, revision: str) -> ErasedList:
+    folder = os.fsdecode(objects.prefix(root)) + erased.folder_of(root)
+    there = objects.list_files(root, revision, [folder])
+    texts = objects.read_blobs(root, there.values())
+    return erased.parse_list(texts[there[path]] for path in sorted(there))
+
+
+def _has_lost(root: str, seen: str, theirs: str, below: str) -> bool:
+    """Whether the remote has dropped any text of the vault."""
+    words = ["rev-list", "--objects", "--no-object-names", seen, f"^{theirs}", "--"]
+    was = git_cli.run(objects.toplevel(root), [*words, *([below] if below else [])], timeout=600.0)
+    commits = git_cli.run(root, ["rev-list", seen, f"^{theirs}", "--"], timeout=600.0)
+    dropped = set(was.decode().split()) - set(commits.decode().split())
+    return bool(dropped - rewrite.reachable(root, theirs)) if dropped else False
+
+
+def derive_eraser(root: str, theirs: str) -> Eraser | None:
+    """What was erased, by the remote's list and the old texts that lie here; None if nothing tells."""
+    listed = _list_at(root, theirs)
+    pairs = {old: new for old, new in listed.blobs.items() if new}
+    texts = objects.read_blobs(root, [*pairs, *pairs.values()])
+    words = set[str]()
+    for old, new in pairs.items():
+        words |= derive_words(texts.get(old, b""), texts.get(new, b""))
+    if not (words or listed.records or listed.events):
+        return None
+    whole = (id_ for id_, new in listed.events.items() if _IS_WHOLE in texts.get(new, b""))
+    return make_eraser(sorted(words), listed.records, whole)
+
+
+def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:
+    """Erase the same in this clone and its history, so that its own commits have none of it; the
+    commit that `start` has become. The old objects stay."""
+    root = vault.root
+    held = erase_history.find(vault, eraser)
+    apply(vault, caller, eraser, find_files(vault, eraser), held, history=True)
+    git_cli.run(root, ["update-ref", _START_REF, start])
+    rewrite.rewrite(root, erase_history.changes_of(eraser, erase_history.find(vault, eraser)))
+    new = git_cli.find_commit(root, _START_REF)
+    git_cli.run(root, ["update-ref", "-d", _START_REF])
+    return new

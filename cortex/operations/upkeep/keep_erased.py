@@ -1,0 +1,65 @@
+"""What was erased does not come back: by the merge of an old clone, as a side of a conflict."""
+
+from __future__ import annotations
+
+import os
+
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import note_id, stem_of
+from cortex.core.model.caller import Caller
+from cortex.core.model.layout import is_event_path
+from cortex.core.notes.erasure import make_eraser
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.refresh import query_index
+from cortex.vault import erased, files
+from cortex.vault.erased import ErasedList
+from cortex.vault.git import git_cli, objects
+from cortex.vault.locate import Vault
+
+_GONE_AGAIN = "was erased, and a merge had brought it back; it is gone again"
+
+
+def keep_erased(vault: Vault, caller: Caller, listed: ErasedList) -> list[MergeResolution]:
+    """Take out of the work tree what the list names and the last commit has again."""
+    root, below = vault.root, objects.prefix(vault.root)
+    if not (listed.blobs or listed.events or listed.records):
+        return []
+    back: dict[str, str] = {}  # path -> the blob that belongs there; empty: none does
+    for one in objects.list_index(root):
+        path = os.fsdecode(one.path.removeprefix(below))
+        wanted = listed.events.get(stem_of(path), "") if is_event_path(path) else ""
+        if (wanted and wanted != one.blob) or one.blob in listed.blobs:
+            back[path] = wanted or listed.blobs[one.blob]
+    if listed.records:
+        ids = NoteFilter(ids=listed.records)
+        rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(ids))
+        back |= {row.path: "" for row in rows if not is_event_path(row.path)}
+    texts = objects.read_blobs(root, back.values())
+    done = []
+    for path in sorted(filter(lambda path: files.exists(root, path), back)):
+        current = files.read(root, path)
+        new = texts.get(back[path])
+        if new is None and is_event_path(path):  # git has not got its text yet
+            new = make_eraser((), events=[stem_of(path)]).erase(path, current)
+        if new is None:
+            files.remove(root, path)
+        elif new != current:
+            files.replace(root, path, new, current)
+        else:
+            continue
+        done.append(MergeResolution(path, _GONE_AGAIN))
+    return done
+
+
+def drop_erased_sides(root: str) -> None:
+    """Let go of the unmerged paths of which a side is a record that was erased."""
+    records = erased.read_list(root).records
+    stages = objects.list_unmerged_stages(root) if records else []
+    texts = objects.read_blobs(root, [one.blob for one in stages])
+    gone = {one.path for one in stages if note_id(texts.get(one.blob, b"")) in records}
+    for path in gone:
+        if os.path.lexists(place := os.path.join(os.fsencode(objects.toplevel(root)), path)):
+            os.unlink(place)
+    if gone:
+        words = ["update-index", "--force-remove", "-z", "--stdin"]
+        git_cli.run(objects.toplevel(root), words, stdin=b"".join(one + b"\0" for one in gone))
