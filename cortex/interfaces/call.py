@@ -32,6 +32,7 @@ class Request(NamedTuple):
     find: Callable[[], Vault]  # asked by verbs that take a vault alone
     session: str = ""  # that of what is written, where the call names none
     progress: ProgressCallback = no_progress
+    wants_outcome: bool = True  # as the caller's
     say: Callable[[str], None] | None = (
         _say_nothing  # what a fresh clone is given; None gives it nothing
     )
@@ -82,7 +83,8 @@ def bind(
     """The call of a verb in a request. A fresh clone is given its merge drivers before. `supplied`
     are parameters that the interface fills in beside the vault and the caller. Raises as `find`."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    caller = Caller(request.cwd, now, os.urandom, request.source, request.progress)
+    surroundings = request.cwd, now, os.urandom, request.source, request.progress
+    caller = Caller(*surroundings, request.wants_outcome)
     bound = {**given}
     for one in declared.parameters if request.session else ():
         if one.name == "session" and is_absent(one, given.get("session")):

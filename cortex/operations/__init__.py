@@ -7,7 +7,7 @@ and `caller` are supplied. The docstring says `name: meaning` of each, and `Exam
 # verb -> (module below cortex, function)
 VERBS: dict[str, tuple[str, str]] = {
     "init": ("operations.care.init", "init"),
-    "capture": ("operations.capture.capture", "capture"),
+    "capture": ("operations.records.capture", "capture"),
     "save": ("operations.records.save", "save"),
     "topic": ("operations.find.entities", "topic"),
     "search": ("operations.find.search", "search"),

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1]
-COLUMNS, MAX_LINES = 100, 30
+COLUMNS, MAX_LINES = 100, 34
 MINUTES = """\
 # Weekly, 20 November 2026
 

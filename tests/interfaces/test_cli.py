@@ -231,7 +231,7 @@ def test_aliases_that_write_write_as_their_verbs(cortex, vault):
         done = cortex(name, "Use SQLite", "--json", cwd=vault.root)
         assert (done.returncode, done.stderr.count("\n")) == (0, 1)
         assert json.loads(done.stdout)["path"].startswith(
-            {"add": "inbox/", "remember": "records/"}[name]
+            {"add": "events/", "remember": "records/"}[name]
         )
     text = "## Learnings\n\n- Retries must carry the idempotency key\n"
     done = cortex("passive", "-", "--source", "ci", "--json", cwd=vault.root, stdin=text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,10 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture as capture_and_tell
+from cortex.operations.records.save import save
+from cortex.vault.git import checkout
+from tests.conftest import caller_at
 
 AWS = "AKIA" + "ABCDEFGH23456789"
 
@@ -30,7 +36,8 @@ def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
 
 def test_words_need_no_quotes_and_json_gives_id_and_path(cortex) -> None:
     answer = json.loads(cortex("capture", "use", "SQLite", "--json").stdout)
-    assert answer["path"] == f"inbox/pending/{answer['id']}.md"
+    assert answer["path"].endswith(f"/{answer['id']}.md")
+    assert [one["title"] for one in answer["records"]] == ["Use SQLite"]
 
 
 def test_standard_input_by_a_dash_with_its_line_ends_made_plain(cortex, vault) -> None:
@@ -69,11 +76,10 @@ def test_a_secret_in_the_name_of_a_branch_never_reaches_the_disk(
 @pytest.mark.parametrize(("options", "message"), [
     ({"text": ""}, "nothing to capture"),
     ({"text": "  \n"}, "nothing to capture"),
-    ({"text": "x", "type": "party"}, "unknown event type 'party'"),
+    ({"text": "x", "type": "party"}, "unknown type 'party'"),
     ({"text": " ", "type": "prompt"}, "nothing to capture"),
     ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
-    ({"text": "x", "project": "../../etc"}, "not a project name"),
-    ({"text": "x", "project": "-rf"}, "not a project name"),
+    ({"text": "x", "type": "decison"}, "unknown type 'decison'"),
     ({"text": "x", "tags": ("two words",)}, "not a tag"),
     ({"text": "x", "id": "../../etc/passwd"}, "not an event id"),
     ({"text": "x", "id": "99999999t999999z-aaaaaaaaaa"}, "not an event id"),
@@ -154,3 +160,96 @@ def test_a_linked_inbox_is_not_written_through(vault, caller, tmp_path) -> None:
 def test_files_are_private(vault, caller) -> None:
     captured = capture(vault, caller, "x")
     assert Path(vault.root, captured.path).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("word", "type_", "status"), [
+    ("decision", "decision", ""), ("gotcha", "gotcha", ""), ("preference", "preference", ""), ("pattern", "pattern", ""),
+    ("action", "action", "open"), ("Todo", "action", "open"), ("lesson", "learning", ""),
+])  # fmt: skip
+def test_a_capture_of_a_type_of_record_is_a_record_of_it(vault, caller, word, type_, status):
+    answer = capture_and_tell(vault, caller, "Squash before merging", type=word)
+    (made,) = answer.records
+    assert (made.type, made.title, made.outcome) == (type_, "Squash before merging", "created")
+    assert notes.read(Path(made.file).read_bytes()).get("status") == status
+    assert "type: manual\n" in Path(answer.file).read_text()
+    assert answer.path == f"events/2026/11/{answer.id}.md"
+
+
+def test_a_stated_type_counts_more_than_what_the_words_say(vault, caller):
+    (made,) = capture_and_tell(vault, caller, "Decision: use SQLite", type="gotcha").records
+    assert (made.type, made.title) == ("gotcha", "Use SQLite")
+
+
+def test_whoever_waits_is_told_what_came_of_it_and_a_pipe_gets_the_id_alone(vault, caller):
+    piped = capture_and_tell(vault, caller._replace(wants_outcome=False), "Gotcha: flock lies")
+    assert (piped.records, piped.path) == ((), f"inbox/pending/{piped.id}.md")
+    capture_and_tell(
+        vault, caller_at("2026-11-20T16:46:00Z"), "I prefer tabs over spaces", type="preference"
+    )
+    told = capture_and_tell(
+        vault, caller_at("2026-11-20T16:47:00Z"), "Prefer spaces over tabs", type="preference"
+    )
+    (made,) = told.records
+    assert [one.title for one in made.contradicts] == ["I prefer tabs over spaces"]
+    assert made.similar == ()
+    again = capture_and_tell(
+        vault,
+        caller_at("2026-11-20T16:48:00Z"),
+        "Prefer spaces over the tabs, please",
+        type="preference",
+    )
+    assert [one.id for one in again.records[0].similar] == [made.id]
+
+
+def test_what_fails_after_the_event_is_on_disk_is_told_and_the_capture_counts(vault, caller):
+    folder = Path(vault.root, "records")
+    folder.chmod(0o500)
+    try:
+        answer = capture_and_tell(vault, caller, "Decision: use SQLite")
+    finally:
+        folder.chmod(0o700)
+    event = next(Path(vault.root).rglob(f"{answer.id}.md"))
+    assert "Decision: use SQLite" in event.read_text()
+    if os.getuid():  # root may write anywhere
+        assert "no record yet" in answer.note
+        assert answer.hint
+
+
+def test_a_terminal_sees_what_it_contradicts_and_how_to_settle_that(terminal):
+    first = terminal("capture", "--type", "preference", "Always squash", NO_COLOR="1").splitlines()
+    assert re.fullmatch(r"1 preference [a-z2-7]{6}", first[1])
+    lines = terminal("capture", "--type", "preference", "Never squash", NO_COLOR="1").splitlines()
+    assert re.fullmatch(r"1 preference [a-z2-7]{6}", lines[1])
+    assert lines[2] == f"  contradicts {first[1][-6:]}? Always squash"
+    old = f"always-squash-{first[1][-6:]}"
+    assert lines[3] == f"  cortex supersede {old} --by never-squash-{lines[1][-6:]}"
+
+
+@pytest.mark.parametrize(("named", "project"), [
+    ("My Project!", "my-project"), ("a/b", "a-b"), ("../../etc", "etc"), ("-rf", "rf"), ("Cortex", "cortex"), ("x" * 90, "x" * 64),
+])  # fmt: skip
+def test_an_odd_name_of_a_project_is_kept_as_a_slug_which_is_said(vault, caller, named, project):
+    answer = capture_and_tell(vault, caller, "x", project=named)
+    assert f"\nproject: {project}\n" in Path(answer.file).read_text()
+    assert answer.note == (
+        "" if named == "Cortex" else f"the project {named!r} is kept as {project}"
+    )
+    assert save(vault, caller, "y", project=named).path
+
+
+def test_a_name_without_a_letter_is_that_of_the_folder_and_two_foreign_ones_stay_two(vault, caller):
+    captured = [capture(vault, caller, "x", project=named) for named in ("..", "日本", "東京")]
+    texts = [Path(vault.root, one.path).read_text() for one in captured]
+    assert checkout.project_of(caller.cwd) in texts[0]
+    names = [text.partition("\nproject: ")[2].partition("\n")[0] for text in texts[1:]]
+    assert len({*names}) == 2
+    assert all(name.startswith("project-") for name in names)
+
+
+def test_a_pipe_says_the_other_name_beside_the_id(cortex):
+    done = cortex("capture", "--project", "My Project!", "--content", "Gotcha: flock lies")
+    assert len(done.stdout) == 28
+    assert done.stderr == "cortex: the project 'My Project!' is kept as my-project\n"
+    refused = cortex("capture", "one", "--content", "two")
+    assert refused.returncode == 2
+    assert "two texts" in refused.stderr

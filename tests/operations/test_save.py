@@ -307,7 +307,6 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(put, vault)
     ({"type": "con"}, "no type"),
     ({"type": "session"}, "no type"),
     ({"type": AWS}, "no type"),
-    ({"project": "../x"}, "not a project name"),
     ({"tags": ("two words",)}, "not a tag"),
     ({"body": "x", "why": "y"}, "cannot stand beside"),
     ({"body": "x" * 1_000_001}, "1,000,001 bytes"),

@@ -10,6 +10,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import (
     encode_base32,
     format_time,
+    one_line,
     one_of,
     parse_time,
     short_hash,
@@ -111,6 +112,17 @@ def is_event_id(text: str) -> bool:
 def is_project_name(name: str) -> bool:
     """True if a capture may have this as its project."""
     return _PROJECT_NAME_RE.fullmatch(name) is not None
+
+
+def project_slug(named: str) -> str:
+    """The name that captures have for a project: itself in lower case, or what is left of it; empty
+    where that is nothing."""
+    word = one_line(named).lower()
+    if not word or is_project_name(word):
+        return word
+    if any(sign.isalnum() and sign.isascii() for sign in word):
+        return slugify(word, 64)
+    return f"project-{short_hash(word)}" if any(map(str.isalnum, word)) else ""
 
 
 def is_tag(word: str) -> bool:

@@ -68,6 +68,14 @@ class Record(NamedTuple):
     session_note: str = ""  # the file name, without `.md`, of the note of its session
 
 
+class SimilarRecord(NamedTuple):
+    """A record that may say the same, or the opposite."""
+
+    id: str
+    title: str
+    similarity: float  # of the titles, 0 to 1
+
+
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
     """The id of the `ordinal`-th record of an event: the same on every clone, unlike a counter."""
     return f"{slugify(title)}-{short_hash(f'{event}/{ordinal}')}"

@@ -190,7 +190,7 @@ def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     passive = event.type == "passive"
     if passive and (found := _learning_records(part) or _session_records(part, phrases)):
         return found
-    if event.type == "manual" and (marked := _marked_records(part)):
+    if event.type == "manual" and not event.record and (marked := _marked_records(part)):
         return marked
     type_, title = _type_and_title(event)
     type_ = "note" if passive else type_
@@ -418,4 +418,5 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     sentence = _SENTENCE_END_RE.search(title)
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]
-    return tagged or word or "note", make_title(title.rstrip(".:")) or "note"
+    stated = event.record if event.record in RECORD_TYPES else ""
+    return stated or tagged or word or "note", make_title(title.rstrip(".:")) or "note"

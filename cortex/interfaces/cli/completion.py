@@ -50,7 +50,7 @@ SOURCES = {
     "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",
 }  # fmt: skip
 _FIXED: dict[str, Iterable[str]] = {
-    "verb": VERBS, "event": EVENT_TYPES, "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),
+    "verb": VERBS, "event": (*RECORD_TYPES, *EVENT_TYPES), "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),
 }  # fmt: skip
 
 

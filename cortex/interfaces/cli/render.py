@@ -32,7 +32,6 @@ _RENDERERS = {
     "render_sessions": ("brief", "distill", "extract", "import", "reflect", "session"),
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
-    "capture": lambda answer: [answer.id],
     "completion": lambda answer: answer.script.splitlines(),
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended

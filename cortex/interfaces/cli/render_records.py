@@ -39,6 +39,46 @@ def retry(answer: Any) -> Iterable[str]:
     yield f"{path(answer.path)}: waiting again; cortex normalize"
 
 
+def capture(answer: Any) -> Iterable[str]:
+    """The id; then a line for each type of record, such as `1 action for ana, due 2026-12-01, k3f9q2`."""
+    yield escape(answer.id)
+    for kind in dict.fromkeys(made.type for made in answer.records):
+        some = [made for made in answer.records if made.type == kind]
+        told = [_told(made, with_title=len(some) > 1) for made in some]
+        yield f"{format_count(len(some), escape(kind))}{': ' if told[1:] else ''}{'; '.join(told)}"
+        for made in some:
+            yield from _opposite_lines(made)
+    if answer.note:
+        yield yellow(answer.note)
+    yield from hint_lines(answer)
+    yield from problem_lines(answer.problems)
+
+
+def _told(made: Any, *, with_title: bool) -> str:
+    """What came of a line, such as ` for ana, due 2026-12-01, k3f9q2; like p7m2x4`."""
+    alike = ", ".join(_short_id(one.id) for one in made.similar)
+    parts = [
+        f" for {made.owner}" if made.owner else "",
+        f", due {made.due}" if made.due else "",
+        f"{', ' if made.owner or made.due else ' '}{_short_id(made.id)}",
+        f" ({made.outcome})" if made.outcome != "created" else "",
+        f"; like {alike}" if alike else "",
+    ]
+    return escape((made.title if with_title else "") + "".join(parts))
+
+
+def _short_id(id_: str) -> str:
+    """The end of a record's id, by which it is found, too."""
+    head, _, end = id_.rpartition("-")
+    return end if head and len(end) == 6 else id_
+
+
+def _opposite_lines(made: Any) -> Iterable[str]:
+    for one in made.contradicts:
+        yield f"  {yellow(f'contradicts {_short_id(one.id)}?')} {escape(one.title)}"
+        yield f"  {dim(cortex_command('supersede', one.id, '--by', made.id))}"
+
+
 def save(answer: Any) -> Iterable[str]:
     yield f"{answer.outcome} {escape(answer.id)}"
     yield f"  {dim(path(answer.file))}"
@@ -48,6 +88,7 @@ def save(answer: Any) -> Iterable[str]:
         yield f"  {yellow(answer.note)}"
     for similar in answer.similar:
         yield f"  looks like {escape(similar.id)} ({similar.similarity:.2f}): {escape(similar.title)}"
+    yield from _opposite_lines(answer)
     yield from problem_lines(answer.problems)
 
 

@@ -16,6 +16,7 @@ from cortex.core.text.strings import shell_quote
 from cortex.interfaces.call import Call, Request, bind
 from cortex.interfaces.cli import command, daemon_client, view
 from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.escape_terminal import escape
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
 from cortex.vault.locate import find_vault
 
@@ -51,11 +52,11 @@ def run_command(argv: list[str]) -> int:
         supplied["launch"] = _steps().launch if is_asked else None
     request = Request(
         cwd, "cli", lambda: find_vault(parsed.vault, cwd, os.environ), progress=view.progress_bar(),
-        say=lambda line: print(f"cortex: {line}", file=sys.stderr),
+        wants_outcome=parsed.as_json or sys.stdout.isatty(), say=lambda line: print(f"cortex: {line}", file=sys.stderr),
     )  # fmt: skip
     call = bind(parsed.function, parsed.declared, given, request, supplied)
     code = _call_and_print(parsed, call)
-    if name == "capture" and given.get("type") == "meeting":
+    if name == "capture" and given.get("type") == "meeting" and not request.wants_outcome:
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
         sys.stderr.write(_steps().minutes_summary(str(given.get("text", ""))))
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
@@ -86,6 +87,9 @@ def _call_and_print(parsed: command.Command, call: Call) -> int:
     reader = view.view_of(sys.stdout, call.caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:
         return _pick(view.note_paths(answer, reader.cwd), reader)
+    if parsed.declared.name == "capture" and not call.caller.wants_outcome and answer.note:
+        print(f"cortex: {escape(answer.note)}", file=sys.stderr)
+        answer = answer._replace(note="")  # into the pipe goes the id alone
     if not reader.width:
         return command.print_answer(parsed, answer, sys.stdout, reader)
     shown = io.StringIO()

@@ -7,7 +7,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import close_matches, one_of, shell_quote
+from cortex.core.text.strings import one_of, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -23,6 +23,7 @@ class CaptureResult(NamedTuple):
     id: str
     path: str  # relative to the vault
     file: str  # absolute path
+    note: str = ""  # what the caller would not expect
 
 
 def capture(
@@ -37,56 +38,43 @@ def capture(
     tags: tuple[str, ...] = (),
     id: str = "",
 ) -> CaptureResult:
-    """Keep a text as an event in the inbox and print its id.
-
-    The id is printed only when the event is on disk and would survive a power cut. Text inside
-    <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].
-
-    text: what to keep; a single - reads standard input, and with --type meeting the name of a file the file
-    type: manual, meeting, prompt, passive, stop, subagent_stop, pre_compact, session_start or _end
-    session: the session that this belongs to
-    project: the project; by default what the working directory's .cortex-project or git remote says
-    branch: the branch; by default the one checked out in the working directory
-    tags: comma-separated; a record type among them decides the type
-    id: the event id of an earlier attempt, which then never makes a second event
-
-    Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
-    Example: cortex capture --type meeting minutes.md
-    Example: pbpaste | cortex capture --type meeting -
-    Example: cortex capture --type prompt --session s1 "Why is the build slow?"
-    """
+    """Keep a text as an event in the inbox, as the verb of this name says it. `type` is that of an
+    event or of a record. Raises `InvalidInputError`, and `CortexError` where nothing was written."""
     if type == events.DISTILLED:
         hint = "cortex distill SESSION --answer FILE"
         raise InvalidInputError("what a model says of a session is checked first", hint)
-    if type not in events.EVENT_TYPES:
-        raise _unknown_type(type)
+    kind = "" if type in events.EVENT_TYPES else _record_type(type)
+    named = sanitize_text(project).strip()
+    slug = events.project_slug(named)
     event = Event(
         id=id or new_event_id(caller),
-        type=type,
+        type="manual" if kind else type,
         at="",
         text=sanitize_text(text) if text.strip() else events.PLACEHOLDER_TEXTS.get(type, ""),
         session=sanitize_text(session),
-        project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
+        project=slug or checkout.project_of(caller.cwd),
         branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
         tags=clean_tags(tags),
         source=caller.source,
+        record=kind,
     )
     events.validate(event)
-    return publish_event(vault, caller, event, is_retry=bool(id))
+    done = publish_event(vault, caller, event, is_retry=bool(id))
+    if named.lower() == slug:
+        return done
+    return done._replace(note=f"the project {named!r} is kept as {event.project or 'none'}")
 
 
-def _unknown_type(type_: str) -> InvalidInputError:
-    from cortex.core.model import record  # noqa: PLC0415  for a mistake alone
+def _record_type(word: str) -> str:
+    """The type of record that a word names. `InvalidInputError` where it names none."""
+    from cortex.core.model import record  # noqa: PLC0415  most captures are plain texts
 
-    word = type_.lower()
-    if near := close_matches(word, ("meeting", "manual"), 1, 0.8):
-        return InvalidInputError(f"unknown event type {type_!r}", f"did you mean {near[0]}?")
-    meant = record.intended_type(word) or record.canonical_type(word)
-    if meant not in record.RECORD_TYPES:
-        hint = one_of(type_, [one for one in events.EVENT_TYPES if one != events.DISTILLED])
-    else:
-        hint = f"a {meant} is a record: cortex save --type {meant}, or --tags {meant} in place of --type"
-    return InvalidInputError(f"unknown event type {type_!r}", hint)
+    type_ = record.canonical_type(word.strip().lower())
+    if type_ in record.RECORD_TYPES:
+        return type_
+    known = [one for one in events.EVENT_TYPES if one != events.DISTILLED]
+    hint = one_of(word, [*dict.fromkeys((*record.RECORD_TYPES, *known))])
+    raise InvalidInputError(f"unknown type {word!r}", hint)
 
 
 def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import project_slug
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.redact.secrets import sanitize_text
 from cortex.vault import settings
@@ -48,6 +49,4 @@ def branch_filter(caller: Caller, named: Sequence[str]) -> Query | None:
 
 def _normalize_name(named: str) -> str:
     """A project's name as captures write it."""
-    if not named.strip():
-        return ""
-    return sanitize_text(named).strip().lower()
+    return project_slug(sanitize_text(named)) if named.strip() else ""

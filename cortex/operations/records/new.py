@@ -76,7 +76,7 @@ def new(
         created=caller.now,
         events=(),
         status=initial_status(named),
-        project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
+        project=events.project_slug(sanitize_text(project)) or checkout.project_of(caller.cwd),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
         tags=clean_tags(tags),
     )

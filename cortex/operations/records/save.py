@@ -9,22 +9,20 @@ from typing import Annotated, Literal
 from cortex.core.model import event as events, record, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.record import SimilarRecord
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
 from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
 from cortex.core.notes import note as notes
 from cortex.core.notes.relations import parse_link_target
-from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import cortex_command, printable_line, shorten
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import IndexDamaged, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
-from cortex.index.refresh import IndexSession, last_index, query_index
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.records.similar import find_similar
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_folders
@@ -36,18 +34,6 @@ from cortex.vault.locate import (
     personal_vault_problem,
     real_folder,
 )
-
-_MAX_CANDIDATES = 300  # records whose titles are compared with the new one
-_MAX_SIMILAR = 3
-
-
-class SimilarRecord(NamedTuple):
-    """A record that may say the same."""
-
-    id: str
-    title: str
-    similarity: float  # of the titles, 0 to 1
-
 
 _MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as seed 003 has it
 _NOT_GLOBAL = "kept for this project: an agent's scope global needs a confidence above 0.8"
@@ -63,6 +49,7 @@ class SaveResult(NamedTuple):
     suggested_topic: str  # only where none was given
     event: str
     similar: tuple[SimilarRecord, ...]
+    contradicts: tuple[SimilarRecord, ...]
     note: str  # what else there is to know; mostly nothing
     problems: tuple[Problem, ...]
     file: str  # absolute path
@@ -243,11 +230,22 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveR
     note = notes.read(files.read(vault.root, path), path)
     id_, topic = note.get("id") or path, note.get("topic")
     suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
-    similar = _find_similar(vault, event, id_) if outcome == "created" else ()
+    is_new = outcome != "duplicate"
+    similar, against = find_similar(vault, id_, note.title, event.project) if is_new else ((), ())
     remark = "; ".join(filter(None, (where, _remark(note, event))))
     file = os.path.join(vault.root, path)
     return SaveResult(
-        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems, file
+        id_,
+        path,
+        outcome,
+        topic,
+        suggested,
+        event.id,
+        similar,
+        against,
+        remark,
+        done.problems,
+        file,
     )
 
 
@@ -335,25 +333,6 @@ def _with_relations(
         return event._replace(supersedes=ids(index, older), derived_from=ids(index, sources))
 
     return query_index(vault, caller.progress, find)
-
-
-def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
-    """Current records of the project with a similar title; the index is not refreshed for it."""
-    words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
-    current, projects = (TIER_CURRENT,), (event.project,)
-    wanted = NoteFilter(tiers=current, projects=projects, has_id=True, title_words=words)
-    rows: list[NoteRow] = []
-    # It is only a suggestion: whoever builds or mends the index goes first.
-    with suppress(IndexDamaged), last_index(vault, 1.0) as found:
-        if words and found:
-            rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
-    likeness = ((row, round(similarity(event.title, row.title), 3)) for row in rows)
-    similar = [
-        SimilarRecord(row.id, row.title, alike)
-        for row, alike in likeness
-        if row.id != id_ and alike >= SIMILAR_THRESHOLD
-    ]
-    return tuple(sorted(similar, key=lambda one: (-one.similarity, one.id))[:_MAX_SIMILAR])
 
 
 def _remark(note: notes.Note, event: Event) -> str:

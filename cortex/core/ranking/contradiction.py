@@ -1,0 +1,209 @@
+"""Which two statements of what to do are opposites: `always squash` and `never squash`, tabs over spaces and
+spaces over tabs. Right or silent: but for polarity, sides and small words both must say the same."""
+
+from __future__ import annotations
+
+import re
+
+from cortex.core.model.record import split_leading_word
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
+
+_MAX_CHARS = 200  # of a statement that are read
+_NEGATIONS = frozenset(
+    [
+        "never",
+        "not",
+        "no",
+        "avoid",
+        "stop",
+        "dislike",
+        "hate",
+        "don't",
+        "doesn't",
+        "shouldn't",
+        "mustn't",
+        "won't",
+        "can't",
+        "cannot",
+        "isn't",
+    ]
+)
+# That what follows is wanted, or with a negation is not.
+_MARKERS = frozenset(
+    [
+        "always",
+        "should",
+        "must",
+        "prefer",
+        "prefers",
+        "like",
+        "likes",
+        "want",
+        "wants",
+        "use",
+        "uses",
+        "using",
+        "favor",
+        "favour",
+        "choose",
+        "keep",
+    ]
+)
+_LEADING_WORDS = frozenset(
+    [
+        "please",
+        "just",
+        "also",
+        "so",
+        "ok",
+        "then",
+        "i",
+        "we",
+        "you",
+        "the",
+        "user",
+        "team",
+        "everyone",
+        "let's",
+        "really",
+        "strongly",
+        "still",
+        "now",
+        "do",
+        "does",
+        "will",
+        "would",
+        "can",
+        "longer",
+        "to",
+        "be",
+    ]
+)
+_SMALL_WORDS = _MARKERS | frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "any",
+        "all",
+        "every",
+        "our",
+        "my",
+        "your",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "in",
+        "on",
+        "of",
+        "for",
+        "to",
+        "at",
+        "with",
+        "from",
+        "and",
+        "or",
+        "be",
+        "is",
+        "are",
+        "everywhere",
+        "please",
+        "default",
+        "rather",
+    ]
+)
+_REASON_RE = lazy_re(
+    r"(?i)[.;:(–—]( |$)|,? (?:because|since|so that|due to)\b|, (?:as|it|they|that|this|which|we|i|our|the)\b| - "
+)
+_LEADING_PLACE_RE = lazy_re(r"(?i)((?:in|for|on|with|when) [^,]{1,40}), (.+)")
+_SIDES_RE = lazy_re(
+    r"(?i)\b(?:over|instead of|rather than)\b|,? (?:and |but )?\b(?:not|never) (?:to )?"
+)
+_WORD_RE = lazy_re(r"[^\W_](?:[\w'.+#/-]*[\w+#])?")
+
+
+class _Directive(NamedTuple):
+    """What a statement wants and does not want, as words."""
+
+    wanted: frozenset[str]
+    unwanted: frozenset[str]
+    has_marker: bool  # `use`, `always`: without one it may be the name of a thing
+    is_order: bool  # a negation stands right before what is not to be done
+
+
+def contradicts(one: str, other: str) -> bool:
+    """True if one statement wants what the other refuses."""
+    first, second = _read(one), _read(other)
+    if first is None or second is None:
+        return False
+    if first.wanted and first.unwanted and second.wanted and second.unwanted:
+        common = first.wanted & second.wanted
+        mine, theirs = first.wanted - common, second.wanted - common
+        are_swapped = mine and theirs and mine <= second.unwanted and theirs <= first.unwanted
+        return bool(are_swapped) and first.unwanted - theirs == second.unwanted - mine
+    return _refuses(first, second) or _refuses(second, first)
+
+
+def directive_words(text: str) -> tuple[str, ...]:
+    """The words of a statement of what to do, by which an opposite is looked for; else none."""
+    read = _read(text)
+    return tuple(sorted(read.wanted | read.unwanted)) if read else ()
+
+
+def _refuses(one: _Directive, other: _Directive) -> bool:
+    """Whether `one` refuses all that `other` wants, and that alone."""
+    if not one.unwanted or one.unwanted != other.wanted:
+        return False
+    is_told = other.has_marker and (one.has_marker or not one.wanted)
+    return is_told or (one.is_order and not other.unwanted and len(other.wanted) > 1)
+
+
+def _read(text: str) -> _Directive | None:
+    """What a statement wants; None for a question, a description, and what is negated twice."""
+    said = split_leading_word(text[:_MAX_CHARS].replace("’", "'").strip())[1]
+    if said.rstrip(" )\"'").endswith("?"):
+        return None
+    if place := _LEADING_PLACE_RE.match(said):
+        said = f"{place[2]} {place[1]}"
+    reason = _REASON_RE.search(said)
+    said = said[: reason.start()] if reason else said
+    words = [match[0].lower() for match in _WORD_RE.finditer(said)]
+    spans = [match.span() for match in _WORD_RE.finditer(said)]
+    at, negations, has_marker, is_order = 0, 0, False, False
+    while at < len(words) and words[at] in _NEGATIONS | _MARKERS | _LEADING_WORDS:
+        is_order = words[at] in _NEGATIONS
+        if words[at] == "not" and not at:
+            return None  # `not every test`
+        negations += is_order
+        has_marker = has_marker or words[at] in _MARKERS
+        at += 1
+    if negations > 1 or at == len(words):
+        return None
+    rest = said[spans[at][0] :]
+    sides = _SIDES_RE.search(rest)
+    if not sides and has_marker and "prefer" in " ".join(words[:at]):
+        sides = re.search(r" to ", rest)
+    wanted, unwanted = rest, ""
+    if sides:
+        wanted, unwanted = rest[: sides.start()], rest[sides.end() :]
+    kept, refused = _content(wanted), _content(unwanted)
+    if kept is None or refused is None:
+        return None
+    if negations:
+        kept, refused = refused, kept
+    return _Directive(kept, refused, has_marker, is_order)
+
+
+def _content(text: str) -> frozenset[str] | None:
+    """The words that count, without a plural's end; None if one of them negates."""
+    words = [match[0].lower() for match in _WORD_RE.finditer(text)]
+    if any(word in _NEGATIONS or word.endswith("n't") for word in words):
+        return None
+    return frozenset(
+        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+        for word in words
+        if word not in _SMALL_WORDS
+    )

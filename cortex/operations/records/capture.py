@@ -1,0 +1,122 @@
+"""Capture a text, and say what came of it to whoever waits for that. A pipe loads none of what that needs."""
+
+from __future__ import annotations
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.record import SimilarRecord
+from cortex.core.text.value import NamedTuple
+from cortex.operations.capture import capture as inbox
+from cortex.vault.locate import Vault
+
+
+class MadeRecord(NamedTuple):
+    """A record that an event made or changed."""
+
+    id: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+    title: str
+    type: str
+    outcome: str  # created, updated or duplicate
+    owner: str  # of an action
+    due: str
+    similar: tuple[SimilarRecord, ...]
+    contradicts: tuple[SimilarRecord, ...]
+
+
+class CaptureAnswer(NamedTuple):
+    """The acknowledgement: the event is on disk under this id; and what came of it."""
+
+    id: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+    records: tuple[MadeRecord, ...] = ()  # none where only the id is asked for
+    note: str = ""  # what else there is to know; mostly nothing
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def capture(
+    vault: Vault,
+    caller: Caller,
+    text: str = "",
+    *,
+    type: str = "manual",
+    content: str = "",
+    session: str = "",
+    project: str = "",
+    branch: str = "",
+    tags: tuple[str, ...] = (),
+    id: str = "",
+) -> CaptureAnswer:
+    """Keep a text as an event in the inbox and print its id.
+
+    The id is answered only when the event is on disk and would survive a power cut. On a terminal,
+    with --json, over MCP and in Python the answer says too what came of it: the records, which others
+    look like them and which they contradict; into a pipe goes the id alone. Text inside
+    <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].
+
+    text: what to keep; a single - reads standard input, and with --type meeting the name of a file the file
+    type: what it is: decision, gotcha, preference, action or another type of record; meeting, prompt or another type of event
+    content: the text, in place of TEXT
+    session: the session that this belongs to
+    project: the project; by default what the working directory's .cortex-project or git remote says
+    branch: the branch; by default the one checked out in the working directory
+    tags: comma-separated; a record type among them decides the type
+    id: the event id of an earlier attempt, which then never makes a second event
+
+    Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
+    Example: cortex capture --type action "Send the offer (Ana, 1 December)"
+    Example: cortex capture --type meeting minutes.md
+    Example: pbpaste | cortex capture --type meeting -
+    """
+    if text.strip() and content.strip() and text != content:
+        raise InvalidInputError("TEXT and --content are two texts", "give one of them")
+    text = text if text.strip() else content
+    done = inbox.capture(
+        vault, caller, text, type=type, session=session, project=project, branch=branch, tags=tags, id=id
+    )  # fmt: skip
+    answer = CaptureAnswer(done.id, done.path, done.file, note=done.note)
+    return _with_outcome(vault, caller, answer) if caller.wants_outcome else answer
+
+
+def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> CaptureAnswer:
+    """The answer with what came of its event, which counts whatever happens here."""
+    # They import the index, 60 ms, for which a pipe does not wait.
+    from cortex.core.normalize.handlers import parse_event  # noqa: PLC0415
+    from cortex.core.notes import note as notes  # noqa: PLC0415
+    from cortex.operations.records.similar import find_similar  # noqa: PLC0415
+    from cortex.operations.upkeep.normalize_now import normalize_now  # noqa: PLC0415
+    from cortex.vault import files  # noqa: PLC0415
+
+    made = []
+    try:
+        data = files.read(vault.root, answer.path)
+        done = normalize_now(vault, caller, parse_event(data, answer.path))
+        path = vault.layout().event(answer.id)
+        for place, outcome in dict(done.records).items():
+            note = notes.read(files.read(vault.root, place), place)
+            if note.get("type") == "session" or note.get("superseded_by"):
+                continue
+            one = note.get("id"), note.title, note.get("project")
+            similar, against = find_similar(vault, *one) if outcome != "duplicate" else ((), ())
+            made.append(
+                MadeRecord(
+                    note.get("id") or place, place, f"{vault.root}/{place}", note.title, note.get("type"),
+                    outcome, note.get("owner"), note.get("due"), similar, against,
+                )
+            )  # fmt: skip
+    except Exception as error:  # noqa: BLE001  the capture counts, and what is wrong is said
+        known = error if isinstance(error, CortexError) else None
+        said = (
+            known.message
+            if known
+            else f"kept as event {answer.id}, which is no record yet: {error}"
+        )
+        hint = known.hint if known else "cortex normalize makes it one"
+        note_ = "; ".join(filter(None, (answer.note, said)))
+        return answer._replace(records=tuple(made), note=note_, hint=hint)
+    return answer._replace(
+        path=path, file=f"{vault.root}/{path}", records=tuple(made), problems=done.problems
+    )

@@ -1,0 +1,43 @@
+"""Which records look like a new one, and which it contradicts."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.record import SimilarRecord
+from cortex.core.ranking.contradiction import contradicts, directive_words
+from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
+from cortex.index.catalogue import IndexDamaged, NoteRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.refresh import last_index
+from cortex.vault.locate import Vault
+
+_MAX_CANDIDATES = 300  # records whose titles are compared with the new one
+_MAX_SIMILAR = 3
+_MIN_WORD_CHARS = 4  # of a word that candidates share
+_MAX_WORDS = 4
+
+
+def find_similar(
+    vault: Vault, id_: str, title: str, project: str
+) -> tuple[tuple[SimilarRecord, ...], tuple[SimilarRecord, ...]]:
+    """Current records of the project with a title like that of the record with this id, and those
+    whose title says the opposite; the index is not refreshed for it."""
+    long_words = {word for word in title.casefold().split() if len(word) >= _MIN_WORD_CHARS}
+    words = sorted({*sorted(long_words, key=len)[-_MAX_WORDS:], *directive_words(title)})
+    wanted = NoteFilter(tiers=(TIER_CURRENT,), projects=(project,), has_id=True, title_words=words)
+    rows: list[NoteRow] = []
+    # It is only a suggestion: whoever builds or mends the index goes first.
+    with suppress(IndexDamaged), last_index(vault, 1.0) as found:
+        if words and found:
+            rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
+    others = [
+        SimilarRecord(row.id, row.title, round(similarity(title, row.title), 3))
+        for row in rows
+        if row.id != id_ and row.type != "session"
+    ]
+    others.sort(key=lambda one: (-one.similarity, one.id))
+    against = [one for one in others if contradicts(title, one.title)]
+    alike = [one for one in others if one.similarity >= SIMILAR_THRESHOLD and one not in against]
+    return tuple(alike[:_MAX_SIMILAR]), tuple(against[:_MAX_SIMILAR])
