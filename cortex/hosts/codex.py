@@ -17,6 +17,7 @@ from cortex.hosts.host import (
     FIELDS,
     NESTED_CONTEXT,
     START_SOURCES,
+    TRUST,
     Host,
     HostEvent,
     McpSettings,
@@ -287,7 +288,7 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "codex",
     "Codex",
-    mcp=McpSettings(".codex/config.toml", ".codex/config.toml", "mcp_servers"),
+    mcp=McpSettings(".codex/config.toml", ".codex/config.toml", "mcp_servers", TRUST),
     events=(
         HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

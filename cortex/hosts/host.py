@@ -20,6 +20,7 @@ EVENTS = (SESSION_START, PROMPT, PRE_COMPACT, POST_COMPACT, STOP, SUBAGENT_STOP,
 
 HOOKS_KEY = "hooks"
 START_SOURCES = "startup|resume|clear|compact"
+TRUST = "start it anew; it starts the server in folders alone that you trust there"
 ASKS = "it asks whether the server may run when it is started there next"
 NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names the event
 
@@ -51,7 +52,6 @@ class McpSettings(NamedTuple):
     next_step: str = "start it anew"
     fields: tuple[tuple[str, object], ...] = ()  # of an entry, beside what it runs
     is_one_list: bool = False  # the command and its arguments are one list
-    environ_key: str = "env"  # of an entry
     workspace: str = ""  # how the person's own settings name the folder that is open
     starts_elsewhere: bool = False  # the person's own servers, and not in the folder that is open
     variable: str = "${%s}"  # how a header names one of the environment

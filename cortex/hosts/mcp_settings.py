@@ -107,8 +107,8 @@ def plan_change(
             words = ran[ran.index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
         ours = _token_line(host, addressed) if addressed else _entry(host, words, own=user)
-        if present and (env := host.mcp.environ_key) in ours:
-            ours[env] = {**present.get(env, {}), **ours[env]}
+        if present and "env" in ours:
+            ours["env"] = {**present.get("env", {}), **ours["env"]}
         entry = {**(present or {}), **ours}
         new = _WITH_LINE if addressed else "updated" if present else "installed"
         outcome = "unchanged" if present == entry else new
@@ -155,7 +155,7 @@ def wired_servers(root: str) -> Iterator[WiredServer]:
     for host, user, path, text in _settings_with_us(root):
         with suppress(CortexError):
             entry = _read_servers(path, host.mcp.key, text)[0] or {}
-            environ = entry.get(host.mcp.environ_key, {})
+            environ = entry.get("env", {})
             items = environ.items() if isinstance(environ, dict) else ()
             variables = tuple((key, one) for key, one in items if isinstance(one, str))
             if path not in found and (line := command_of(entry)):
@@ -192,7 +192,7 @@ def _entry(host: Host, words: Sequence[str], *, own: bool) -> dict[str, Any]:
     line = [program, *more, "mcp", *words]
     runs = {"command": line} if host.mcp.is_one_list else {"command": program, "args": line[1:]}
     env = {WORKSPACE_VARIABLE: host.mcp.workspace} if own and host.mcp.workspace else {}
-    return {**dict(host.mcp.fields), **runs, **({host.mcp.environ_key: env} if env else {})}
+    return {**dict(host.mcp.fields), **runs, **({"env": env} if env else {})}
 
 
 def command_of(entry: dict[str, Any]) -> list[str]:

@@ -12,7 +12,6 @@ HOST = Host(
     "opencode",
     mcp=McpSettings(
         "opencode.json", ".config/opencode/opencode.json", "mcp",
-        fields=(("type", "local"),), is_one_list=True, environ_key="environment",
-        variable="{env:%s}",
+        fields=(("type", "local"),), is_one_list=True, variable="{env:%s}",
     ),
 )  # fmt: skip

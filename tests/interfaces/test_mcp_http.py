@@ -62,9 +62,9 @@ def http_server(
 
 
 @asynccontextmanager
-async def over_http(port: int, token: str) -> Any:
+async def over_http(port: int, token: str, **headers: str) -> Any:
     """A session of the SDK's own client."""
-    async with create_mcp_http_client({"Authorization": f"Bearer {token}"}) as client:
+    async with create_mcp_http_client({"Authorization": f"Bearer {token}"} | headers) as client:
         url = f"http://127.0.0.1:{port}/mcp"
         async with streamable_http_client(url, http_client=client) as streams:
             async with ClientSession(*streams[:2]) as session:

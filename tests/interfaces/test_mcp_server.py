@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -399,3 +400,62 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(vault, git, tmp_path,
         )
     assert os.path.join(vault.root, "pulled4.md")
     assert "Pulled 4" in run_cortex("search", "medlar", cwd=vault.root).stdout
+
+
+# Which vault
+
+
+@pytest.fixture
+def shops(tmp_path, cortex) -> Path:
+    """Two projects with a vault and a decision each, below a folder that lies in no vault."""
+    for name in ("bikes", "books"):
+        (tmp_path / "elsewhere" / name).mkdir(parents=True)
+        place = str(tmp_path / "elsewhere" / name)
+        cortex("init", "vault", cwd=place)
+        cortex("save", f"Sell {name}", "--type", "decision", cwd=place)
+    shutil.rmtree(tmp_path / "vault")
+    return tmp_path / "elsewhere"
+
+
+def test_a_server_outside_of_every_vault_offers_those_of_this_machine(agent, shops) -> None:
+    with agent(cwd=str(shops)) as ask:
+        tools = ask.ask("list_tools").tools
+        assert {
+            one["enum"][0][:5] for one in (t.input_schema["properties"]["vault"] for t in tools)
+        } == {"bikes"}
+        refused = ask.ask("call_tool", "search", {"query": "sell"})
+        assert refused.is_error
+        assert str(shops / "books/vault") in refused.content[0].text
+        for name in ("bikes", "books"):
+            (hit,) = ask("search", query="sell", vault=name)["hits"]
+            assert hit["title"] == f"Sell {name}"
+        ask("capture", content="Decision: bikes are red", vault="bikes")
+        shutil.rmtree(shops / "books")
+        gone = ask.ask("call_tool", "search", {"query": "sell", "vault": "books"})
+        assert f"the vault {shops / 'books/vault'} is gone" in gone.content[0].text
+        assert str(shops / "bikes/vault") in gone.content[0].text
+        assert ask("recall", query="red bikes", vault="bikes")["hits"]
+
+
+def test_a_server_in_a_vault_has_no_such_argument_in_its_lists(agent, vault) -> None:
+    with agent() as ask:
+        assert not any(
+            "vault" in one.input_schema["properties"] for one in ask.ask("list_tools").tools
+        )
+
+
+def test_one_server_over_http_serves_the_projects_that_a_header_names(shops) -> None:
+    with (
+        http_server(str(shops / "bikes"), "--structured", token=TOKEN) as port,
+        start_blocking_portal() as portal,
+    ):
+        for name in ("books", "bikes", ""):
+            more = {"Cortex-Vault": name} if name else {}
+            with portal.wrap_async_context_manager(over_http(port, TOKEN, **more)) as session:
+                (hit,) = Agent(portal, session)("search", query="sell")["hits"]
+                assert hit["title"] == f"Sell {name or 'bikes'}"
+        with portal.wrap_async_context_manager(
+            over_http(port, TOKEN, **{"Cortex-Vault": "/etc"})
+        ) as session:
+            refused = Agent(portal, session).ask("call_tool", "search", {"query": "sell"})
+            assert "there is no vault '/etc' here" in refused.content[0].text

@@ -47,7 +47,7 @@ def test_init_and_the_first_command_that_reads_make_a_vault_known(shop, notes, c
 @pytest.mark.parametrize("asked", ["web-shop", "shop", "ROOT"])
 def test_a_request_names_a_vault_by_its_project_its_folder_or_its_path(shop, notes, asked):
     root = str(shop / "vault")
-    found = find_workplace("", str(notes), {}, asked.replace("ROOT", root))
+    found = find_workplace("", str(notes), {}, (), asked.replace("ROOT", root))
     assert (found.vault.root, found.folder) == (root, str(shop))
     assert checkout.project_of(found.folder) == "web-shop"
 
@@ -58,7 +58,7 @@ def test_a_request_names_no_other_folder_of_this_machine(tmp_path, shop, notes):
     (stranger / "cortex.toml").write_text("")  # a vault that nobody has used here
     for asked in (str(stranger), "stranger", "../stranger", f"{shop}/vault/../../stranger", "/"):
         with pytest.raises(NotFoundError) as told:
-            find_workplace("", str(shop), {}, asked)
+            find_workplace("", str(shop), {}, (), asked)
         assert "web-shop" in told.value.hint
         assert str(notes) in told.value.hint
 
@@ -66,7 +66,7 @@ def test_a_request_names_no_other_folder_of_this_machine(tmp_path, shop, notes):
 def test_a_vault_that_is_gone_is_said_to_be_gone_and_those_that_are_there_are_named(shop, notes):
     shutil.rmtree(shop / "vault")
     with pytest.raises(NotFoundError) as told:
-        find_workplace("", str(notes), {}, "shop")
+        find_workplace("", str(notes), {}, (), "shop")
     assert told.value.message == f"the vault {shop / 'vault'} is gone"
     assert told.value.hint == f"choose by the argument vault: notes ({notes})"
 
@@ -75,10 +75,10 @@ def test_two_vaults_of_one_name_are_told_apart_by_their_paths(tmp_path, shop, ca
     (tmp_path / "old/shop").mkdir(parents=True)
     init(caller, str(tmp_path / "old/shop/vault"))
     with pytest.raises(InvalidInputError, match="2 vaults are called 'shop'") as told:
-        find_workplace("", str(tmp_path), {}, "shop")
+        find_workplace("", str(tmp_path), {}, (), "shop")
     path = str(tmp_path / "old/shop/vault")
     assert path in told.value.hint
-    assert find_workplace("", str(tmp_path), {}, path).vault.root == path
+    assert find_workplace("", str(tmp_path), {}, (), path).vault.root == path
 
 
 def test_the_order_is_argument_roots_environment_working_directory_default(
@@ -95,7 +95,7 @@ def test_the_order_is_argument_roots_environment_working_directory_default(
     root = Path(places["rooted"]).as_uri()
 
     def found(cwd: str, given: dict[str, str], asked: str = "", *folders: str) -> tuple[str, str]:
-        place = find_workplace("", cwd, given, asked, folders)
+        place = find_workplace("", cwd, given, folders, asked)
         return place.vault.root, place.folder
 
     def at(name: str) -> tuple[str, str]:
@@ -114,11 +114,11 @@ def test_the_order_is_argument_roots_environment_working_directory_default(
 
 def test_a_server_that_is_bound_to_a_vault_leaves_it_for_no_request(shop, notes):
     for named, environ in ((str(notes), {}), ("", {"CORTEX_VAULT": str(notes)})):
-        place = find_workplace(named, str(shop), environ, "", [str(shop)])
+        place = find_workplace(named, str(shop), environ, [str(shop)])
         assert place.vault.root == str(notes)
-        assert find_workplace(named, str(shop), environ, "notes").vault.is_explicit
+        assert find_workplace(named, str(shop), environ, (), "notes").vault.is_explicit
         with pytest.raises(InvalidInputError, match=f"answers for {notes} alone"):
-            find_workplace(named, str(shop), environ, "shop")
+            find_workplace(named, str(shop), environ, (), "shop")
 
 
 def test_without_any_vault_the_error_says_which_there_are(shop, tmp_path):

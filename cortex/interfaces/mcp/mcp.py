@@ -82,7 +82,7 @@ def mcp(
         if hosts or user or dry_run or (allow and not http):
             message = "hosts, --user and --dry-run go with install and remove, --allow with --http"
             raise InvalidInputError(message, "cortex mcp --help")
-        find = partial(find_workplace, vault_name, caller.cwd, os.environ, "")
+        find = partial(find_workplace, vault_name, caller.cwd, os.environ)
         server = ToolServer(selected, find, caller.cwd, structured=structured)
         _serve_http(server, http, allow) if http else _serve_stdio(server)
         return McpResult()

@@ -23,6 +23,7 @@ from cortex.interfaces.mcp.server import (
     as_protocol_error,
 )
 
+VAULT_HEADER = "Cortex-Vault"
 _Answer = Callable[[Mapping[str, Any], Client], dict[str, Any]]
 
 
@@ -53,7 +54,8 @@ def _in_thread(kind: type[BaseModel], answer: _Answer, slots: anyio.CapacityLimi
     forgotten."""
 
     async def handle(context: ServerRequestContext[Any, Any], _params: object) -> BaseModel:
-        client = Client(progress=partial(_tell_progress, context))
+        named = context.request.headers.get(VAULT_HEADER, "") if context.request else ""
+        client = Client(vault=named, progress=partial(_tell_progress, context))
         try:
             given = context.params or {}
             found = await anyio.to_thread.run_sync(answer, given, client, limiter=slots)

@@ -17,7 +17,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.locate import Vault
-from cortex.vault.state.known_vaults import Workplace
+from cortex.vault.state.known_vaults import Workplace, list_vaults
 from cortex.vault.templates import read_template
 
 INSTRUCTIONS = (
@@ -53,6 +53,7 @@ class Client(NamedTuple):
     """Who sent a request, as far as an answer depends on it."""
 
     folders: tuple[str, ...] = ()  # of its workspace, paths or `file:` addresses
+    vault: str = ""  # the name of a vault of this machine, where the request says one
     progress: ProgressCallback = no_progress
 
 
@@ -62,14 +63,16 @@ class ToolServer:
     def __init__(
         self,
         tools: Mapping[str, Tool],
-        find: Callable[[tuple[str, ...]], Workplace],
+        find: Callable[..., Workplace],
         cwd: str,
         *,
         structured: bool,
     ) -> None:
         self._tools = tools
         self._structured = structured  # answers as JSON, too
-        self._find = find  # given the folders of the client's workspace
+        self._find = (
+            find  # given the folders of the client's workspace, and the vault that is named
+        )
         self._cwd = cwd
         self._listed: _Json = {}
 
@@ -80,6 +83,9 @@ class ToolServer:
             by_name = {one["name"]: one for one in self._listed["tools"]}
             tools = [by_name[name] for name in self._tools]
             self._listed["tools"] = self._outlined() if self._structured else tools
+            if names := self._vaults_to_choose():
+                for tool in self._listed["tools"]:
+                    tool["inputSchema"]["properties"]["vault"] = {"type": "string", "enum": names}
         return {key: self._listed[key]}
 
     def call_tool(self, params: Mapping[str, Any], client: Client) -> _Json:
@@ -91,7 +97,10 @@ class ToolServer:
         try:
             from cortex.interfaces.mcp.call import call_tool  # noqa: PLC0415  70 ms, see above
 
-            answer = call_tool(name, tool, _object_of(given), self._request(client))
+            values = _object_of(given)
+            if asked := values.pop("vault", None):
+                client = client._replace(vault=str(asked))
+            answer = call_tool(name, tool, values, self._request(client))
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": explain(error, "\n")}], "isError": True}
         shown: _Json = {"content": [{"type": "text", "text": answer.text}], "isError": False}
@@ -118,10 +127,20 @@ class ToolServer:
 
         return [describe(name, tool, structured=True) for name, tool in self._tools.items()]
 
+    def _vaults_to_choose(self) -> list[str]:
+        """The vaults of this machine by name, where none is found from where the server works."""
+        try:
+            self._find(())
+        except NotFoundError:
+            return [one.name for one in list_vaults()]
+        except CortexError:  # a call tells it
+            pass
+        return []
+
     def _request(self, client: Client) -> Request:
         session, cwd = os.environ.get(_SESSION_VARIABLE, ""), self._cwd
         try:
-            vault, cwd = self._find(client.folders)
+            vault, cwd = self._find(client.folders, client.vault)
         except CortexError as error:  # told where a verb asks for the vault
             refusal = error
 

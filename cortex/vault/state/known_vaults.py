@@ -60,8 +60,8 @@ def find_workplace(
     named: str,
     cwd: str,
     environ: Mapping[str, str],
-    asked: str = "",
     folders: Iterable[str] = (),
+    asked: str = "",
 ) -> Workplace:
     """The vault of one request and the folder that it works in.
 
