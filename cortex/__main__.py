@@ -3,8 +3,6 @@ imports nothing of `cli`."""
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 
 from cortex.operations import HOOK_ALIASES
@@ -13,7 +11,7 @@ from cortex.operations import HOOK_ALIASES
 def console() -> None:
     """Run the hook, or the command line; each imports nothing of the other."""
     first, *rest = sys.argv[1:] or [""]
-    if first == "hook" or (first in HOOK_ALIASES and _is_piped()):
+    if first == "hook" or first in HOOK_ALIASES:
         from cortex.interfaces.hook.main import console as hook  # noqa: PLC0415
 
         # Earlier memories knew one host; a --host that is given counts.
@@ -22,14 +20,6 @@ def console() -> None:
         from cortex.interfaces.cli.main import console as command  # noqa: PLC0415
 
         command()
-
-
-def _is_piped() -> bool:
-    """True if something may come: standard input is neither a terminal nor /dev/null."""
-    try:
-        return not stat.S_ISCHR(os.fstat(0).st_mode)
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

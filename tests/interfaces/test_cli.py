@@ -250,11 +250,25 @@ def test_what_a_host_called_in_earlier_memories_is_the_hook(cortex_process, cort
     assert (done.returncode, done.stderr) == (0, "")
     if event == "stop":
         assert "use SQLite" in cortex("search", "SQLite", cwd=vault.root).stdout
-    about = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-    line = [sys.executable, "-m", "cortex", event]
-    refused = subprocess.run(line, cwd=vault.root, check=False, **about)
-    assert refused.returncode == 2
-    assert "cortex hooks install" in refused.stderr
+
+
+@pytest.mark.parametrize("event", HOOK_ALIASES)
+@pytest.mark.parametrize("stdin", ["nothing", "no input", "garbage", "a terminal"])
+def test_a_hook_of_earlier_memories_never_stops_an_agent(tmp_path_factory, event, stdin):
+    """Outside a vault and with whatever comes in, with 0; to a person on a terminal it says what it is."""
+    outside = tmp_path_factory.mktemp("outside")
+    master, terminal = os.openpty()
+    given = {"no input": subprocess.DEVNULL, "a terminal": terminal}.get(stdin, subprocess.PIPE)
+    options = ["--regenerate-projections"] if event == "stop" else []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cortex", event, *options],
+        cwd=outside, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said, errors = process.communicate("{]\0" if stdin == "garbage" else None, timeout=60)
+    os.close(master)
+    os.close(terminal)
+    assert (process.returncode, errors) == (0, "")
+    assert ("cortex hooks install" in said) == (stdin == "a terminal")
 
 
 def test_a_reader_that_goes_away_is_no_error(vault_from):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cortex.interfaces.hook import main
+from cortex.vault.locate import Vault
 from cortex.vault.state import session_homes
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -193,11 +194,11 @@ def test_a_folder_that_switches_hooks_off_does_so_where_a_session_began_and_wher
 
 def test_homes_of_sessions_are_bounded_and_forgotten_with_their_vault(world, monkeypatch):
     monkeypatch.setattr(session_homes, "_MAX_FILES", 4)
-    home = session_homes.SessionHome(str(world.alpha / "vault"), str(world.alpha), "alpha")
+    home = Vault(str(world.alpha / "vault")), str(world.alpha), "alpha"
     for number in range(9):
-        session_homes.remember_home("claude", f"s{number}", home)
+        session_homes.remember_home("claude", f"s{number}", *home)
     known = [number for number in range(9) if session_homes.recall_home("claude", f"s{number}")]
     assert known[-1] == 8
     assert len(known) <= 4 + 1
     shutil.rmtree(world.alpha / "vault")
-    assert session_homes.recall_home("claude", "s8") is None
+    assert session_homes.recall_home("claude", "s8") == []

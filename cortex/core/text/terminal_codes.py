@@ -10,6 +10,7 @@ _CODES = lazy_re(
     r"|\x1b[]PX^_][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\|\x9c)"  # addresses of links, titles
     r"|\x1b[ -/]{0,8}[0-~]?|[\x9b\x00-\x07\x0e-\x1f]"
 )
+_OVERSTRUCK = lazy_re(r"[^\n\x08]\x08")
 
 
 def strip_terminal_codes(text: str) -> str:
@@ -20,32 +21,15 @@ def strip_terminal_codes(text: str) -> str:
     is_redrawn = (
         "\n" in text or "\x1b" in text
     )  # else carriage returns are the line ends of a paste
-    text = _CODES.sub("", text)
-    if "\b" in text:
-        text = _overstrike(text)
-    if "\r" not in text:
-        return text
+    text = _OVERSTRUCK.sub("", _CODES.sub("", text)).replace("\b", "")
     lines: list[str] = []
     for line in text.split("\n"):
         frames = [""]
         for frame in filter(None, line.split("\r")):
-            if not frames[-1] or (is_redrawn and _is_alike(frames[-1], frame)):
+            half = (min(len(frames[-1]), len(frame)) + 1) // 2
+            ends = {frame[:half], frame[-half:]} & {frames[-1][:half], frames[-1][-half:]}
+            if not frames[-1] or (is_redrawn and ends):
                 frames.pop()
             frames.append(frame)
         lines += frames
     return "\n".join(lines)
-
-
-def _overstrike(text: str) -> str:
-    left: list[str] = []
-    for char in text:
-        if char != "\b":
-            left.append(char)
-        elif left and left[-1] != "\n":
-            left.pop()
-    return "".join(left)
-
-
-def _is_alike(frame: str, after: str) -> bool:
-    half = (min(len(frame), len(after)) + 1) // 2
-    return frame[:half] == after[:half] or frame[-half:] == after[-half:]

@@ -171,14 +171,16 @@ def _run_without_verb(argv: list[str], name: str) -> int:
             return run_command([*daemon_client.expand_alias(name), "--help"])
         if name == "version":
             return _run_without_verb(["--version"], name)
-    if name in HOOK_ALIASES or name == "hook":
-        message = f"cortex {name} is for an agent's host, which pipes JSON into it"
-        raise InvalidInputError(message, "cortex hooks install wires an agent")
     wanted = {*words} - {"--all"}
     if wanted in ({"help"}, {"--help"}, {"-h"}) or not argv:
         return _print_help("", all_verbs="--all" in words)
     if words[:1] == ["help"]:
         name = " ".join(words[1:])
+    if name in HOOK_ALIASES or name == "hook":
+        message = f"cortex {name} is for an agent's host, which pipes JSON into it"
+        raise InvalidInputError(
+            message, f"cortex {name} --help; cortex hooks install wires an agent"
+        )
     if name:
         raise InvalidInputError(f"there is no verb {name!r}", _help_text().suggest_verb(name))
     named = [] if words else ["--json"]

@@ -40,6 +40,8 @@ most events. It always ends with 0 and never keeps the agent waiting for long.
   EVENT  {", ".join(EVENTS)}; the host's own names are understood too
   --host HOST  {", ".join(HOST_NAMES)}
 
+cortex stop, precompact, session-start and user-prompt-submit are the hooks of these names, of Claude Code unless --host names another.
+
 It does nothing where there is no vault, with CORTEX_OFF=1, in and below a folder with a file .cortex-off, and with
 enabled = false below [hooks] in cortex.toml.
 
@@ -54,7 +56,7 @@ class _HookTimeout(BaseException):
 def run(words: list[str]) -> None:
     """The hook that these words ask for."""
     started = time.monotonic()
-    if not words or {"--help", "-h"} & set(words):
+    if not words or {"--help", "-h"} & set(words) or os.isatty(0):
         _write(1, HELP_TEXT.encode())
         return
     host, event = _parse_arguments(words)

@@ -37,7 +37,7 @@ from cortex.operations.capture.transcript_chunk import (
 from cortex.operations.capture.workspace import Workspace
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors, spool
-from cortex.vault.state.session_homes import SessionHome, remember_home
+from cortex.vault.state.session_homes import remember_home
 from cortex.vault.state.session_state import (
     LockedSession,
     PublishAttempt,
@@ -115,9 +115,8 @@ def capture_hook_event(
     if done and agent:
         _begin_parent_session(vault, caller, event)
     if not place.is_remembered and (done or event.name == "session-start"):
-        home = SessionHome(vault.root, place.home, place.project)
         with suppress(OSError, CortexError):  # the event is there
-            remember_home(event.host, event.session, home)
+            remember_home(event.host, event.session, vault, place.home, place.project)
     return done
 
 

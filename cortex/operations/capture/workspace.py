@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from cortex.core.model.problem import NotFoundError
 from cortex.core.redact.secrets import sanitize_text
@@ -19,8 +20,7 @@ from cortex.operations.capture.sanitize import sanitize_name, working_directory
 from cortex.operations.capture.transcript_chunk import MAX_READ_BYTES, is_readable_transcript
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault, is_own
-from cortex.vault.state import session_homes
-from cortex.vault.state.session_homes import SessionHome
+from cortex.vault.state.session_homes import recall_home
 
 
 class Workspace(NamedTuple):
@@ -31,7 +31,7 @@ class Workspace(NamedTuple):
     project: str
     branch: str
     home: str  # the folder in which it began
-    is_remembered: bool = False  # whether `session_homes` has its home
+    is_remembered: bool = False  # whether its home is written down
 
 
 def find_workspace(
@@ -44,23 +44,20 @@ def find_workspace(
     the first folder in its transcript, or of `cwd`.
     """
     cwd = cwd if _is_absolute(cwd) else working_directory()
-    if not environ.get("CORTEX_VAULT") and (known := session_homes.recall_home(host, session)):
-        vault, home = known
-        return vault, workspace_of(cwd, home)._replace(is_remembered=True)
-    for folder in _home_candidates(host, transcript, cwd, environ):
-        try:
+    if not environ.get("CORTEX_VAULT") and (home := recall_home(host, session)):
+        root, began, project = home
+        return Vault(root), _workspace_of(cwd, began, project)._replace(is_remembered=True)
+    for folder in filter(_is_absolute, _home_candidates(host, transcript, cwd, environ)):
+        with suppress(NotFoundError):
             found = find_vault("", folder, environ)
-        except NotFoundError:
-            continue
-        # Of a folder that never was on this machine nothing says that the default vault is meant.
-        if os.path.isdir(folder) or not is_own(found):
-            return found, workspace_of(cwd, SessionHome(found.root, folder, ""))
-    return None, workspace_of(cwd, SessionHome("", cwd, ""))
+            # Of a folder that never was on this machine nothing says that the default is meant.
+            if os.path.isdir(folder) or not is_own(found):
+                return found, _workspace_of(cwd, folder, checkout.project_of(folder))
+    return None, _workspace_of(cwd, cwd, "")
 
 
-def workspace_of(cwd: str, home: SessionHome) -> Workspace:
-    """Where a session works that has this home, while its agent is in `cwd`."""
-    began = home.folder
+def _workspace_of(cwd: str, began: str, project: str) -> Workspace:
+    """Where a session works that began in this folder, while its agent is in `cwd`."""
     repository, here = checkout.find_repository(began), checkout.find_repository(cwd)
     is_same = repository and here and repository.common_dir == here.common_dir
     is_within = f"{os.path.realpath(cwd)}/".startswith(f"{os.path.realpath(began)}/")
@@ -69,8 +66,6 @@ def workspace_of(cwd: str, home: SessionHome) -> Workspace:
     work_tree = here if is_same or not repository else repository
     root = work_tree.top if repository and work_tree else began
     root = began if os.path.realpath(began) == root else root  # as the person wrote it
-    is_gone = home.project and not os.path.isdir(began)
-    project = home.project if is_gone else checkout.project_of(began)
     # The name is made of the folder's, which holds a secret.
     if project and sanitize_text(root) != root:
         project = f"{slugify(sanitize_text(os.path.basename(root)), 48)}-{short_hash(root, 4)}"
@@ -81,25 +76,17 @@ def workspace_of(cwd: str, home: SessionHome) -> Workspace:
 def _home_candidates(
     host: str, transcript: str, cwd: str, environ: Mapping[str, str]
 ) -> Iterator[str]:
-    """Folders in which a session may have begun, the likeliest first; absolute, perhaps gone."""
-    folders = (environ.get(name, "") for name in load_host(host).project_variables)
-    yield from filter(_is_absolute, folders)
-    if _is_absolute(first := _first_folder(host, transcript)):
-        yield first
+    """Folders in which a session may have begun, the likeliest first."""
+    yield from (environ.get(name, "") for name in load_host(host).project_variables)
+    if is_readable_transcript(host, transcript):
+        reader = new_reader(host)
+        for line in read_new_lines(transcript, most=MAX_READ_BYTES).lines:
+            reader.feed([line])
+            if reader.cwd:
+                break
+        yield reader.cwd
     yield from (cwd, working_directory())
 
 
 def _is_absolute(path: str) -> bool:
     return os.path.isabs(path) and "\0" not in path
-
-
-def _first_folder(host: str, transcript: str) -> str:
-    """The first folder that a transcript names; empty for none."""
-    if not is_readable_transcript(host, transcript):
-        return ""
-    reader = new_reader(host)
-    for line in read_new_lines(transcript, most=MAX_READ_BYTES).lines:
-        reader.feed([line])
-        if reader.cwd:
-            return reader.cwd
-    return ""

@@ -32,7 +32,7 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.settings import Settings
 from cortex.vault.state import session_state as cursors
-from cortex.vault.state.session_homes import SessionHome, recall_home, remember_home
+from cortex.vault.state.session_homes import recall_home, remember_home
 from cortex.vault.state.session_state import PublishAttempt, SessionCursor
 
 ImportableHost = Literal["claude", "codex", "copilot"]
@@ -350,8 +350,7 @@ class _ImportRun:
             self.events += 1
         locked.save(after)
         if made and not recall_home(after.host, after.session):
-            home = SessionHome(self.vault.root, after.cwd, after.project)
-            remember_home(after.host, after.session, home)
+            remember_home(after.host, after.session, self.vault, after.cwd, after.project)
 
     def _cursor_after(
         self,

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.value import NamedTuple
 from cortex.vault import private, user_folders
 from cortex.vault.locate import Vault, is_vault
 from cortex.vault.state.session_state import session_key
@@ -17,26 +16,17 @@ _MAX_FILES = 4_000  # files, two for each session; of more the oldest are forgot
 _MAX_BYTES = 50_000  # bytes of a file; more is nothing that we wrote
 
 
-class SessionHome(NamedTuple):
-    """The root of a session's vault, the folder in which it began, and the project of that."""
-
-    vault: str
-    folder: str
-    project: str
-
-
-def recall_home(host: str, session: str) -> tuple[Vault, SessionHome] | None:
-    """The vault and home of a session; None if none was written down, or the vault is gone."""
+def recall_home(host: str, session: str) -> list[str]:
+    """The root of a session's vault, the folder in which it began, and the project of that; nothing
+    if none was written down, or the vault is gone."""
     lines = _read(session_key(host, session)) if session else []
-    if len(lines) != len(SessionHome._fields) or not is_vault(lines[0]):
-        return None
-    return Vault(lines[0]), SessionHome(*lines)
+    return lines if len(lines) == 3 and is_vault(lines[0]) else []
 
 
-def remember_home(host: str, session: str, home: SessionHome) -> None:
+def remember_home(host: str, session: str, vault: Vault, folder: str, project: str) -> None:
     """Write down the home of a session, which keeps it. Raises `OSError`, `CortexError`."""
     if session:
-        _write(session_key(host, session), home)
+        _write(session_key(host, session), (vault.root, folder, project))
 
 
 def earlier_transcripts(host: str, line_id: str, path: str) -> list[str]:
