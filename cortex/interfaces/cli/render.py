@@ -36,7 +36,7 @@ _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
-_PROBLEM_VERBS = ("doctor", "embed", "import", "lifecycle")
+_PROBLEM_VERBS = ("doctor", "embed", "import", "init", "lifecycle")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),

@@ -64,9 +64,12 @@ def init(answer: Any) -> Iterable[str]:
         yield f"{yellow('note')}: {agent_settings_notice(answer.agent_settings)}"
     if any(name.startswith("..") for name in answer.added):
         yield "commit what lies above the vault: it names the project in every clone"
+    yield from (f"  written: {escape(name)}" for name in answer.setup)
+    yield from problem_lines(answer.problems)
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
-    yield "agents ask it over MCP: cortex mcp install claude; any other host takes"
-    yield '  {"mcpServers": {"cortex": {"command": "cortex", "args": ["mcp"]}}}'
+    yield "agents: cortex hooks install claude, cortex mcp install claude; or by hand"
+    yield "hooks into .claude/settings.json, mcpServers into .mcp.json or any host's settings:"
+    yield answer.settings
 
 
 def rebuild(answer: Any) -> Iterable[str]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Annotated
 
+from cortex.core.briefing.injected import DEFAULT_BUDGET_TOKENS
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
+from cortex.hosts import mcp_settings, settings_file
+from cortex.hosts.hook_settings import HOSTS
 from cortex.operations.care import obsidian_settings
+from cortex.operations.care.hook_status import project_root
+from cortex.operations.care.hooks import hooks
 from cortex.operations.projects.project import write_project_file
+from cortex.operations.sessions import hook_briefing, rules_file
 from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
 from cortex.vault import files, layout
 from cortex.vault.foreign_settings import list_agent_settings
 from cortex.vault.git import checkout, drivers, git_cli
-from cortex.vault.locate import real_folder
+from cortex.vault.locate import Vault, real_folder
 from cortex.vault.state import known_vaults
+from cortex.vault.state.briefing_cache import requested_key
 
 
 class InitResult(NamedTuple):
@@ -32,6 +40,9 @@ class InitResult(NamedTuple):
     included: tuple[str, ...] = ()  # those that they show again
     undo: str = ""  # the command that takes the change of the settings back
     repository: str = ""  # of git: made, or why there is none; empty where there was one
+    setup: tuple[str, ...] = ()  # files of the project that --setup and --wire have written
+    settings: str = ""  # JSON of what wires Claude Code, and any host of MCP
+    problems: tuple[Problem, ...] = ()
 
 
 def init(
@@ -43,6 +54,9 @@ def init(
     no_obsidian: bool = False,
     folder: str = "",
     no_git: bool = False,
+    setup: bool = False,
+    force: bool = False,
+    wire: bool = False,
 ) -> InitResult:
     """Make a folder a vault; no note in it changes.
 
@@ -52,7 +66,7 @@ def init(
     remote does not make another one of it.
 
     Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
-    installs none of them.
+    installs none of them. What wires Claude Code is printed as JSON.
 
     In an Obsidian vault --obsidian adds events/ and inbox/, which are for machines, to its excluded
     files; on a terminal this is asked. No other byte of its settings changes.
@@ -63,37 +77,91 @@ def init(
     no_obsidian: include them again, and do not ask
     folder: put everything of Cortex below this folder of a new vault
     no_git: make no git repository
+    setup: in the project around the working directory write two files in .claude/rules/, the
+        briefing and how to mark what is to be kept, for Claude Code without hooks
+    force: with --setup, over files of these names that Cortex did not write
+    wire: with --setup, write hooks and MCP server into the project's settings of Claude Code, too
 
     Example: cortex init ~/notes --default
     Example: cortex init ~/notes --obsidian --folder cortex
+    Example: cortex init vault --setup --wire
     """
     if not directory.strip():
         raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
     if obsidian and no_obsidian:
         raise InvalidInputError("--obsidian and --no-obsidian are opposites", "give one of them")
+    if (force or wire) and not setup:
+        raise InvalidInputError("--force and --wire go with --setup", "cortex init --setup --wire")
     root = real_folder(caller.cwd, directory)
-    folder = folder.replace(os.sep, "/").rstrip("/")
-    _check_folder(root, folder)
+    _check_folder(root, folder := folder.replace(os.sep, "/").rstrip("/"))
     is_asked = obsidian or no_obsidian
     change = obsidian_settings.plan_exclusion(root, exclude=obsidian) if is_asked else None
+    result = _make_vault(root, folder, has_git=not no_git)._replace(default=default)
+    if default:
+        set_default_vault(root)
+    if setup:
+        result = _set_up_project(result, caller, force=force, wire=wire)
+    return _change_obsidian(result, change, shown=no_obsidian) if change else result
+
+
+def _change_obsidian(
+    result: InitResult, change: obsidian_settings.ObsidianChange, *, shown: bool
+) -> InitResult:
+    obsidian_settings.apply_change(change)
+    undo = cortex_command("init", result.root, "--obsidian" if shown else "--no-obsidian")
+    result = result._replace(obsidian=change.file, undo=undo)
+    if shown:
+        return result._replace(included=change.entries)
+    return result._replace(excluded=change.entries)
+
+
+def _make_vault(root: str, folder: str, *, has_git: bool) -> InitResult:
     os.makedirs(root, exist_ok=True)
     is_new = not files.exists(root, layout.SETTINGS_FILE)
-    repository = _make_repository(root) if is_new and not no_git else ""
+    repository = _make_repository(root) if is_new and has_git else ""
     added = add_vault_files(root, folder) + _add_project_file(root, new=is_new)
     if repository == "made":
         drivers.register(root)
     known_vaults.remember(root)
-    result = InitResult(root, added, default, list_agent_settings(root), repository=repository)
-    if default:
-        set_default_vault(root)
-    if change is None:
-        return result
-    obsidian_settings.apply_change(change)
-    undo = cortex_command("init", root, "--obsidian" if no_obsidian else "--no-obsidian")
-    result = result._replace(obsidian=change.file, undo=undo)
-    if no_obsidian:
-        return result._replace(included=change.entries)
-    return result._replace(excluded=change.entries)
+    return InitResult(
+        root, added, False, list_agent_settings(root), repository=repository,
+        settings=_settings_of_claude(),
+    )  # fmt: skip
+
+
+def _settings_of_claude() -> str:
+    """The hooks and the MCP server of Claude Code, on one line of JSON."""
+    hooks = {}
+    for on in HOSTS["claude"].events:
+        words = ["cortex", "hook", on.event, "--host", "claude"]
+        hooks[on.name] = [HOSTS["claude"].make_entry(on, "", words)]
+    servers = {"mcpServers": {"cortex": {"command": "cortex", "args": ["mcp"]}}}
+    return json.dumps({"hooks": hooks, **servers}, separators=(",", ":"))
+
+
+def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bool) -> InitResult:
+    """Write the rule files into the project around the working directory, and with `wire` the hooks
+    and the server into its settings of Claude Code."""
+    root = project_root(caller.cwd) or result.root
+    caller, vault = caller._replace(cwd=root), Vault(result.root)
+    written: list[str] = []
+    problems: list[Problem] = []
+    key = requested_key(caller, "", "", DEFAULT_BUDGET_TOKENS, False)
+    parts = hook_briefing.build_briefing(vault, caller, key).text, hook_briefing.contract_for(vault)
+    for path, text in rules_file.rule_texts("\n\n".join(filter(None, parts))).items():
+        try:
+            written += [path] * rules_file.write_rule_file(root, path, text, force=force)
+        except ConflictError as error:
+            problems.append(Problem(path, error.message, "--force writes over it"))
+    if wire:
+        installed = hooks(caller, "install", ["claude"])
+        problems += installed.problems
+        _, change = mcp_settings.plan_change("claude", "install", root, [], user=False)
+        settings_file.apply_change(change)
+        changed = [change.file] if change.has_changes else []
+        changed += [one.file for one in installed.changed if one.outcome != "unchanged"]
+        written += [os.path.relpath(file, root) for file in changed]
+    return result._replace(setup=tuple(written), problems=tuple(problems))
 
 
 def _add_project_file(root: str, *, new: bool) -> tuple[str, ...]:

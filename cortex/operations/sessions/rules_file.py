@@ -19,7 +19,7 @@ from cortex.vault.templates import read_template
 
 RULES_DIR = ".claude/rules"
 BRIEFING_FILE = f"{RULES_DIR}/cortex-briefing.md"
-MEMORY_FILE = f"{RULES_DIR}/cortex-memory.md"
+MEMORY_FILE = f"{RULES_DIR}/cortex-memory-instructions.md"
 # Claude Code reads the one; Codex, Gemini CLI and others the other.
 SKILL_FILES = (".claude/skills/cortex/SKILL.md", ".agents/skills/cortex/SKILL.md")
 AGENTS_FILE = "AGENTS.md"
@@ -45,11 +45,11 @@ def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[s
     """
     root = project_root(vault, cwd)
     if way == "rules":
-        bodies = {BRIEFING_FILE: text, MEMORY_FILE: read_template("agent/memory.md")}
-        return tuple(path for path, body in bodies.items() if _write_rule_file(root, path, body))
+        bodies = rule_texts(text).items()
+        return tuple(path for path, body in bodies if write_rule_file(root, path, body))
     if way == "skill":
         skill = read_template("agent/skill.md").removeprefix("---\n")
-        return tuple(path for path in SKILL_FILES if _write_rule_file(root, path, skill))
+        return tuple(path for path in SKILL_FILES if write_rule_file(root, path, skill))
     before = _read_file(root, AGENTS_FILE)
     after = insert_block(before, text)
     if after == before:
@@ -193,12 +193,17 @@ def _line_ending(data: bytes) -> bytes:
     return b"\r\n" if b"\r\n" in data.partition(b"\n")[0] + b"\n" else b"\n"
 
 
-def _write_rule_file(root: str, path: str, text: str) -> bool:
-    """Write a rule file of ours, unless it says this already."""
+def rule_texts(briefing: str) -> dict[str, str]:
+    """The rule files of a project, and what each says."""
+    return {BRIEFING_FILE: briefing, MEMORY_FILE: read_template("agent/memory.md")}
+
+
+def write_rule_file(root: str, path: str, text: str, *, force: bool = False) -> bool:
+    """Write a rule file of ours, unless it says this already; with `force` over anybody's."""
     header = _header_of(path)
     wanted = (header + text.encode()).rstrip(b"\n") + b"\n"
     current = _read_file(root, path)
-    if current is not None and not current.startswith(header):
+    if current is not None and not current.startswith(header) and not force:
         hint = "move it away, or write into another place: cortex brief --into agents"
         raise ConflictError(f"{path} is there, and cortex did not write it", hint)
     if current == wanted:
