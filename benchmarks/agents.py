@@ -19,8 +19,7 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.text.token_count import count_tokens
 from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.call import call_tool
-from cortex.interfaces.mcp.listing import describe
-from cortex.interfaces.mcp.tools import profiles, select_tools
+from cortex.interfaces.mcp.tools import profiles, read_listing, select_tools
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 
@@ -49,7 +48,7 @@ def tables(root: str, notes: int) -> None:
     row("profile", "tools", "tokens", "budget")
     row("---", "---:", "---:", "---:")
     for name, names in profiles().items():
-        shown = [describe(one, tool) for one, tool in select_tools([name]).items()]
+        shown = [one for one in read_listing()["tools"] if one["name"] in names]
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         budget = {"default": "1,500", "agent": "6,000"}.get(name, "")
         row(name, len(names), f"{count_tokens(text):,}", budget)

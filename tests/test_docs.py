@@ -22,10 +22,10 @@ from cortex.hosts.hook_settings import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads
-from cortex.interfaces.mcp.listing import make_listing
 from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
 from cortex.vault import settings, user_settings
 from tests.conftest import NOW, Shell
+from tests.interfaces.listing import make_listings
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = ROOT / "docs/dev/commands.md"
@@ -49,9 +49,10 @@ def test_the_reference_is_what_the_declarations_say() -> None:
         assert held == wanted
 
 
-def test_the_listing_made_like_the_reference_is_what_the_declarations_say() -> None:
+@pytest.mark.parametrize("name", ["listing.json", "outlines.json"])
+def test_the_listing_made_like_the_reference_is_what_the_declarations_say(name) -> None:
     """What the server shows as it starts, before it imports a verb."""
-    wanted, path = make_listing(), ROOT / "templates" / "agent" / "listing.json"
+    wanted, path = make_listings()[name], ROOT / "templates" / "agent" / name
     if os.environ.get("CORTEX_UPDATE") == "1":
         path.write_text(wanted)
     else:

@@ -3,6 +3,7 @@ user, each on its own thread, within limits."""
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import struct
@@ -26,6 +27,7 @@ from cortex.watcher.scan_memory import remembered_scans
 # Answers the fields of a request, or None if the asker has to answer itself.
 Respond = Callable[[list[bytes]], "list[bytes] | None"]
 
+_OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but this process lives on
 _MAX_CONNECTIONS = 8  # further askers are refused, and answer themselves
 _REQUEST_TIMEOUT_SECONDS = _ANSWER_TIMEOUT_SECONDS = 5.0  # for all of it to come, or to be taken
 
@@ -43,6 +45,7 @@ def run_daemon(
         with suppress(CortexError, OSError):  # the loop meets it again and reports it
             # Before there are threads: a large index is built by forked processes.
             query_index(vault, caller.progress, lambda _: None, words=True)
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
         with remembered_scans(is_used=not poll) as memory:
             loop = WatcherLoop(vault, caller, say, memory, quiet=quiet, poll=poll)
             server = SocketServer(

@@ -7,7 +7,6 @@ before it lists it, and each answer reads the queue first: while it is empty, th
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import select
 import struct
@@ -26,7 +25,6 @@ from cortex.watcher import event_support
 if TYPE_CHECKING:
     from cortex.index.refresh import NoteScan
 
-_OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but these processes live on
 _MAX_AGE_SECONDS = 35.0  # the loop scans every 30, for writes through memory maps make no event
 _MOUNTS_FILE = "/proc/self/mountinfo"
 _READ_BYTES = 1 << 16
@@ -76,7 +74,6 @@ class ScanMemory:
 def remembered_scans(*, is_used: bool = True) -> Iterator[ScanMemory]:
     """Keep open indexes and the last scans in this process, which answers many requests. The scans
     are used only if `is_used`."""
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     engine.kept_indexes = 2  # of the project's vault and the person's own
     memory = ScanMemory()
     use_scan_cache(memory.recall_or_scan if is_used else None)

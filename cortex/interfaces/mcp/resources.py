@@ -57,16 +57,6 @@ RESOURCES: dict[str, Resource] = {
 }  # fmt: skip
 
 
-def list_resources(*, templates: bool) -> list[dict[str, str]]:
-    """The resources with a fixed address, or those with arguments in it."""
-    key = "uriTemplate" if templates else "uri"
-    return [
-        {key: uri, "name": uri.split("/")[2], "description": one.description, "mimeType": one.kind}
-        for uri, one in RESOURCES.items()
-        if ("{" in uri) is templates
-    ]
-
-
 def read_resource(uri: str, request: Request) -> dict[str, str]:
     """The contents at an address. Raises `NotFoundError` for none of ours, else as `call_tool`."""
     for pattern, one in RESOURCES.items():
@@ -81,32 +71,20 @@ def read_resource(uri: str, request: Request) -> dict[str, str]:
     raise NotFoundError(f"there is no resource {uri}", f"resources: {', '.join(RESOURCES)}")
 
 
-def list_prompts() -> list[dict[str, Any]]:
-    """The prompts, ours first."""
-    return [
-        {
-            "name": name,
-            "description": fields["description"],
-            "arguments": [{"name": "words", "description": fields["argument-hint"].strip("[]")}],
-        }
-        for name, fields, _ in _read_prompts()
-    ]
-
-
 def fill_prompt(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
     """A prompt with its words filled in. Raises `NotFoundError`."""
-    for known, fields, body in _read_prompts():
+    for known, fields, body in read_prompts():
         if known == name:
             words = neutralize(arguments.get("words", ""))
             text = body.replace("$ARGUMENTS", words).strip()
             text = (_WITHOUT_SHELL if "```sh" in body else "") + text
             message = {"role": "user", "content": {"type": "text", "text": text}}
             return {"description": fields["description"], "messages": [message]}
-    known = ", ".join(name for name, *_ in _read_prompts())
+    known = ", ".join(name for name, *_ in read_prompts())
     raise NotFoundError(f"there is no prompt {name!r}", f"prompts: {known}")
 
 
-def _read_prompts() -> Iterator[tuple[str, dict[str, str], str]]:
+def read_prompts() -> Iterator[tuple[str, dict[str, str], str]]:
     """Name, fields and text of each."""
     for room in _PROMPT_ROOMS:
         for name in list_template_names(room):

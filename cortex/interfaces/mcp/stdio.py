@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import select
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
 from queue import SimpleQueue
@@ -24,40 +22,35 @@ from cortex.core.text.value import NamedTuple, TypeAlias
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import server
 from cortex.interfaces.mcp.server import Client, ProtocolError, ToolServer
+from cortex.interfaces.mcp.subscriptions import Subscriptions
 
 _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # by a handshake
 _STATELESS = "2026-07-28"
 _PREFIX = "io.modelcontextprotocol/"  # of keys in `_meta`
 _SERVER = {"name": "cortex", "version": __version__}
-_CAPABILITIES = {
-    "tools": {"listChanged": True},
-    "resources": {"subscribe": False, "listChanged": True},
-    "prompts": {"listChanged": False},
+_ABOUT = {
+    "capabilities": {
+        "tools": {"listChanged": True},
+        "resources": {"subscribe": True, "listChanged": True},
+        "prompts": {"listChanged": False},
+    },
+    "instructions": server.INSTRUCTIONS,
 }
-# Of the stateless form: how long an answer is fresh, and for whom.
-_FRESHNESS = {"ttlMs": 0, "cacheScope": "private"}
-_LISTS = {
-    "tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts",
-    "resources/templates/list": "resourceTemplates",
-}  # fmt: skip
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_UNCACHED = {"ttlMs": 0, "cacheScope": "private"}  # of the stateless form
+_CACHEABLE = (*server.LISTS, "server/discover", "resources/read")
+_ROOTS_CHANGED = ("notifications/initialized", "notifications/roots/list_changed")
 _MAX_LINE_BYTES = 16 << 20  # an argument of 2 MB takes 12 MB where each character is escaped
-_END_BYTES = 300  # of a line that is too long, where its id may stand
-_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,99}")\s*'
-_PROTOCOL = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
-_READ_BYTES = 1 << 16
 _PROGRESS_SECONDS = 0.25  # between two notifications
 _ROOTS_SECONDS = 2.0  # that calls wait for the client's folders, once it was asked for them
-_POLL_SECONDS = 2.0  # between two looks at the vault, while something is subscribed
 
 _Json = dict[str, Any]
 _Reply: TypeAlias = Callable[[_Json | None], None]  # called once, with None for no answer
 
 
 class _PendingCall(NamedTuple):
-    """A request that a verb answers."""
+    """A request that takes a verb."""
 
-    id: str | int | float
+    id: str | int
     method: str
     params: _Json
     reply: _Reply
@@ -80,7 +73,7 @@ class _Batch:
 
 
 class _Progress:
-    """What tells a client how far its call is. The number only grows, though a call has stages."""
+    """Tells a client how far its call is. The number only grows, though a call has stages."""
 
     def __init__(self, token: object, notify: Callable[[str, _Json], None]) -> None:
         self._token, self._notify = token, notify
@@ -106,84 +99,60 @@ class StdioServer:
         self._outgoing: SimpleQueue[bytes] = SimpleQueue()
         self._waiting: SimpleQueue[_PendingCall | None] = SimpleQueue()
         self._workers: list[threading.Thread] = []
-        self._stack = ExitStack()
-        self._running: dict[object, _PendingCall] = {}  # by id: what is to be answered
+        self._unanswered: dict[
+            object, _PendingCall
+        ] = {}  # by id; a cancelled call is none any more
+        self._for_calls = ExitStack()
         self._has_roots = False  # the client tells the folders of its workspace
         self._roots: tuple[str, ...] = ()
         self._roots_asked = 0
         self._roots_known = threading.Event()
         self._roots_known.set()
-        self._answers: dict[str, Callable[[_Json], _Json]] = {
-            "initialize": self._initialize,
-            "server/discover": lambda _: {
-                "supportedVersions": [_STATELESS],
-                "capabilities": _CAPABILITIES,
-                "instructions": server.INSTRUCTIONS,
-            },
-            "ping": lambda _: {},
-            "logging/setLevel": _set_level,
-        }
-        self._calls: dict[str, Callable[[Mapping[str, Any], Client], _Json]] = {
-            "tools/call": tools.call_tool,
-            "resources/read": tools.read_resource,
-            "prompts/get": tools.get_prompt,
-        }
+        self._subscriptions = Subscriptions(
+            lambda: tools.stamp(self._roots),
+            lambda uri: self._notify("notifications/resources/updated", {"uri": uri}),
+        )
 
     def serve(self) -> None:
         """Serve until the client is gone, and every call that it sent has ended."""
-        writer = threading.Thread(target=self._write)
+        writer = threading.Thread(target=self._write, daemon=True)
         writer.start()
-        with self._stack:
-            for line in self._lines():
-                self._take_line(line)
-            for _ in self._workers:
-                self._waiting.put(None)
-            for worker in self._workers:
-                worker.join()
+        for line in self._lines():
+            self._take_line(line)
+        self._end_calls()
         self._outgoing.put(b"")
         writer.join()
 
-    # Lines in and out.
+    def _end_calls(self) -> None:
+        for _ in self._workers:
+            self._waiting.put(None)
+        for worker in self._workers:
+            worker.join()
+        self._subscriptions.close()
+        self._for_calls.close()
 
     def _lines(self) -> Iterator[bytes]:
         """The lines that come in. One that is too long is answered here."""
-        poll = select.poll()
-        poll.register(self._input, select.POLLIN)
-        poll.register(self._output, 0)  # an error comes unasked, when nobody reads any more
-        line, beginning = bytearray(), b""  # the latter of a line of which the end alone is kept
-        while True:
-            events = dict(poll.poll())
-            if self._input not in events:
-                if not events[self._output] & select.POLLNVAL:
-                    return
-                poll.unregister(self._output)
-                continue
-            try:
-                data = os.read(self._input, _READ_BYTES)
-            except BlockingIOError:
-                continue
-            for number, part in enumerate(data.split(b"\n") if data else (b"", b"")):
-                if number:
-                    if beginning:
-                        self._refuse_long_line(beginning, line)
-                    elif line.strip():
-                        yield bytes(line)
-                    line, beginning = bytearray(), b""
-                line += part
-                if len(line) > _MAX_LINE_BYTES:
-                    beginning = beginning or bytes(line[:_END_BYTES])
-                    del line[:-_END_BYTES]
-            if not data:
-                return
+        with open(self._input, "rb") as incoming:
+            while line := incoming.readline(_MAX_LINE_BYTES):
+                if len(line) < _MAX_LINE_BYTES:
+                    if line.strip():
+                        yield line
+                    continue
+                while line and not line.endswith(b"\n"):
+                    line = incoming.readline(_MAX_LINE_BYTES)
+                size = f"{_MAX_LINE_BYTES >> 20} MB"
+                self._refuse(server.INVALID_REQUEST, f"a message was longer than {size}")
 
-    def _refuse_long_line(self, beginning: bytes, end: bytearray) -> None:
-        """Answer a line that was not kept, where it says at its beginning or end whose it is."""
-        found = re.match(rb"\s*\{\s*(?:" + _PROTOCOL + rb",\s*)?" + _ID, beginning)
-        found = found or re.search(_ID + rb"(?:,\s*" + _PROTOCOL + rb")?\}\s*\Z", end)
-        id_ = json.loads(found[1]) if found else None
-        size = f"{_MAX_LINE_BYTES >> 20} MB"
-        error = ProtocolError(server.INVALID_REQUEST, f"this message is longer than {size}")
-        self._send(_error(id_, error))
+    def _write(self) -> None:
+        """Write what is sent, in order, until an empty line; where nobody reads, end the process."""
+        with suppress(OSError):
+            while line := self._outgoing.get():
+                while line:
+                    line = line[os.write(self._output, line) :]
+            return
+        self._end_calls()
+        os._exit(0)
 
     def _send(self, message: object) -> None:
         if message is not None:
@@ -192,27 +161,18 @@ class StdioServer:
     def _notify(self, method: str, params: _Json) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def _write(self) -> None:
-        """Write what is sent, in order, until an empty line. When nobody reads, it is dropped."""
-        while line := self._outgoing.get():
-            with suppress(OSError):
-                while line:
-                    try:
-                        line = line[os.write(self._output, line) :]
-                    except BlockingIOError:
-                        select.select([], [self._output], [])
-
-    # Messages.
+    def _refuse(self, code: int, message: str, reply: _Reply | None = None) -> None:
+        """Answer what has no id that can be read."""
+        (reply or self._send)(_error(None, ProtocolError(code, message)))
 
     def _take_line(self, line: bytes) -> None:
         try:
             text = line.decode("utf-8-sig", "replace")
-            message = json.loads(text, parse_constant=_refuse_constant)
+            message = json.loads(text)
             if "\\ud" in text.lower():  # half of a character, as JavaScript sends it
                 message = json.loads(json_line(message))
         except (ValueError, RecursionError):
-            error = ProtocolError(server.PARSE_ERROR, "this line is no JSON")
-            self._send(_error(None, error))
+            self._refuse(server.PARSE_ERROR, "this line is no JSON")
             return
         if isinstance(message, list) and message:
             batch = _Batch(len(message), self._send)
@@ -222,21 +182,19 @@ class StdioServer:
             self._take_message(message, self._send)
 
     def _take_message(self, message: object, reply: _Reply) -> None:
-        """Answer a message, now or later; `reply` is called for each."""
+        """Take a message, and see to it that `reply` is called."""
         if not isinstance(message, dict) or not {"method", "result", "error"} & message.keys():
-            problem = ProtocolError(server.INVALID_REQUEST, "this is no message of JSON-RPC")
-            reply(_error(None, problem))
+            self._refuse(server.INVALID_REQUEST, "this is no message of JSON-RPC", reply)
             return
         method, params, id_ = message.get("method"), message.get("params"), message.get("id")
         if method is None:
-            self._take_answer(message)
+            self._take_roots(message)
             reply(None)
         elif "id" not in message:
             self._take_notification(method, params if isinstance(params, dict) else {})
             reply(None)
-        elif isinstance(id_, bool) or not isinstance(id_, str | int | float):
-            problem = ProtocolError(server.INVALID_REQUEST, "an id is a text or a number")
-            reply(_error(None, problem))
+        elif isinstance(id_, bool) or not isinstance(id_, str | int):
+            self._refuse(server.INVALID_REQUEST, "an id is a text or a whole number", reply)
         elif not isinstance(params, dict | None):
             problem = ProtocolError(server.INVALID_PARAMS, "params has to be an object")
             reply(_error(id_, problem))
@@ -244,93 +202,93 @@ class StdioServer:
             self._take_request(_PendingCall(id_, str(method), params or {}, reply))
 
     def _take_request(self, call: _PendingCall) -> None:
-        if call.method in self._calls:
-            if not self._workers:
-                self._stack.enter_context(server.lean_memory())
-            if len(self._workers) < min(server.MAX_CALLS, len(self._running) + 1):
-                worker = threading.Thread(target=self._work)
-                self._workers.append(worker)
-                worker.start()
-            self._running[call.id] = call
-            self._waiting.put(call)
-        elif call.method in _LISTS:
-            call.reply(_answer(call, lambda: self._tools.list_of(_LISTS[call.method])))
-        elif call.method in self._answers:
-            call.reply(_answer(call, lambda: self._answers[call.method](call.params)))
-        else:
-            error = ProtocolError(server.METHOD_NOT_FOUND, "there is no such method", call.method)
-            call.reply(_error(call.id, error))
+        if call.method not in (*server.CALLS, "resources/subscribe"):
+            call.reply(_answer(call, lambda: self._answer_at_once(call)))
+            return
+        if not self._workers:
+            self._for_calls.enter_context(server.lean_memory())
+        self._unanswered[call.id] = call
+        if len(self._workers) < min(server.MAX_CALLS, len(self._unanswered)):
+            self._workers.append(threading.Thread(target=self._work))
+            self._workers[-1].start()
+        self._waiting.put(call)
+
+    def _answer_at_once(self, call: _PendingCall) -> _Json:
+        """The result of a request that takes no verb."""
+        if call.method in server.LISTS:
+            return self._tools.answer(call.method, call.params, Client())
+        if call.method == "initialize":
+            asked, can = call.params.get("protocolVersion"), call.params.get("capabilities")
+            self._has_roots = isinstance(can, dict) and isinstance(can.get("roots"), dict)
+            version = asked if asked in _VERSIONS else _VERSIONS[-1]
+            return {"protocolVersion": version, "serverInfo": _SERVER, **_ABOUT}
+        if call.method == "server/discover":
+            return {"supportedVersions": [_STATELESS], **_ABOUT}
+        if call.method == "resources/unsubscribe":
+            self._subscriptions.remove(str(call.params.get("uri")))
+        elif call.method != "ping":
+            raise ProtocolError(server.METHOD_NOT_FOUND, "there is no such method", call.method)
+        return {}
 
     def _work(self) -> None:
         """Answer calls, until there is none any more."""
         while call := self._waiting.get():
-            if self._running.get(call.id) is call:
-                answer = _answer(call, partial(self._answer_call, call))
-                # A call that was cancelled has ended its write, and gets no answer.
-                is_wanted = self._running.pop(call.id, None) is call
-                call.reply(answer if is_wanted else None)
-            else:
-                call.reply(None)
+            answer = None
+            if self._unanswered.get(call.id) is call:
+                answer = _answer(call, partial(self._answer_by_verb, call))
+            # A call that is cancelled meanwhile has ended its write, and gets no answer.
+            is_wanted = self._unanswered.get(call.id) is call
+            if is_wanted:
+                del self._unanswered[call.id]
+            call.reply(answer if is_wanted else None)
+            self._subscriptions.look()
+            server.collect_often()
 
-    def _answer_call(self, call: _PendingCall) -> _Json:
+    def _answer_by_verb(self, call: _PendingCall) -> _Json:
         self._roots_known.wait(_ROOTS_SECONDS)
-        token = _meta(call.params).get("progressToken")
-        client = Client(self._roots)
+        client, token = Client(self._roots), _meta(call).get("progressToken")
         if isinstance(token, str | int):
             client = client._replace(progress=_Progress(token, self._notify).tell)
-        return self._calls[call.method](call.params, client)
-
-    def _initialize(self, params: _Json) -> _Json:
-        asked, can = params.get("protocolVersion"), params.get("capabilities")
-        self._has_roots = isinstance(can, dict) and isinstance(can.get("roots"), dict)
-        return {
-            "protocolVersion": asked if asked in _VERSIONS else _VERSIONS[-1],
-            "capabilities": _CAPABILITIES,
-            "serverInfo": _SERVER,
-            "instructions": server.INSTRUCTIONS,
-        }
+        if call.method in server.CALLS:
+            return self._tools.answer(call.method, call.params, client)
+        self._tools.answer("resources/read", call.params, client)  # refuses what is none of ours
+        self._subscriptions.add(call.params["uri"])
+        return {}
 
     def _take_notification(self, method: str, params: _Json) -> None:
-        if method == "notifications/cancelled":
-            id_ = params.get("requestId")
-            if isinstance(id_, str | int | float):
-                self._running.pop(id_, None)
-        elif self._has_roots and method in (
-            "notifications/initialized",
-            "notifications/roots/list_changed",
-        ):
+        if method == "notifications/cancelled" and isinstance(params.get("requestId"), str | int):
+            self._unanswered.pop(params["requestId"], None)
+        elif method in _ROOTS_CHANGED and self._has_roots:
             self._roots_known.clear()
             self._roots_asked += 1
             asked = {"id": f"roots-{self._roots_asked}", "method": "roots/list"}
             self._send({"jsonrpc": "2.0", **asked})
 
-    def _take_answer(self, message: _Json) -> None:
+    def _take_roots(self, message: _Json) -> None:
         """The client's answer to the last request for its folders."""
-        if message.get("id") != f"roots-{self._roots_asked}":
-            return
-        with suppress(
-            TypeError, KeyError, AttributeError
-        ):  # what a client may answer in their place
-            roots = [one["uri"] for one in message["result"]["roots"]]
-            self._roots = tuple(filter(lambda one: isinstance(one, str), roots))
-        self._roots_known.set()
+        if message.get("id") == f"roots-{self._roots_asked}":
+            with suppress(TypeError, KeyError):  # an error, or what is no list of folders
+                roots = tuple(str(one["uri"]) for one in message["result"]["roots"])
+                if roots != self._roots:  # another vault, perhaps
+                    self._roots = roots
+                    self._notify("notifications/resources/list_changed", {})
+                    self._subscriptions.look()
+            self._roots_known.set()
 
 
 def _answer(call: _PendingCall, answer: Callable[[], _Json]) -> _Json:
     """The response to a request, in the form of its version."""
+    asked = None if call.method == "initialize" else _meta(call).get(f"{_PREFIX}protocolVersion")
     try:
-        meta = _meta(call.params)
-        is_stateless = f"{_PREFIX}protocolVersion" in meta and call.method != "initialize"
-        if is_stateless and (asked := meta[f"{_PREFIX}protocolVersion"]) != _STATELESS:
+        if asked not in (None, _STATELESS):
             told = {"supported": [_STATELESS], "requested": str(asked)}
             raise ProtocolError(server.UNSUPPORTED_VERSION, "Unsupported protocol version", told)
         result = answer()
     except Exception as error:  # noqa: BLE001  the server lives on
         return _error(call.id, server.as_protocol_error(error))
-    if is_stateless or call.method == "server/discover":
-        is_fresh = call.method in _LISTS or call.method in ("server/discover", "resources/read")
-        result |= _FRESHNESS if is_fresh else {}
+    if asked or call.method == "server/discover":
         result |= {"resultType": "complete", "_meta": {f"{_PREFIX}serverInfo": _SERVER}}
+        result |= _UNCACHED if call.method in _CACHEABLE else {}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
@@ -338,17 +296,6 @@ def _error(id_: object, error: ProtocolError) -> _Json:
     return {"jsonrpc": "2.0", "id": id_, "error": error.as_json()}
 
 
-def _meta(params: _Json) -> _Json:
-    meta = params.get("_meta")
+def _meta(call: _PendingCall) -> _Json:
+    meta = call.params.get("_meta")
     return meta if isinstance(meta, dict) else {}
-
-
-def _set_level(params: _Json) -> _Json:
-    """`logging/setLevel`: no message is sent, of whatever level."""
-    if params.get("level") not in _LEVELS:
-        raise ProtocolError(server.INVALID_PARAMS, f"levels: {', '.join(_LEVELS)}")
-    return {}
-
-
-def _refuse_constant(word: str) -> object:
-    raise ValueError(word)  # NaN and Infinity, which are no JSON

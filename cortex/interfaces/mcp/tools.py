@@ -1,14 +1,15 @@
 """Which tools there are, and in which profile. A tool is a verb under names that agents know, and has
-no logic of its own; `templates/agent/tools.toml` is their table."""
+no logic of its own; `templates/agent/tools.toml` is their table, which is read from what was made of it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches, did_you_mean
-from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
@@ -44,16 +45,22 @@ class Tool(NamedTuple):
 
 
 @cache
+def read_listing() -> dict[str, Any]:
+    """What was made of the table and the declarations of the verbs (`listing.py:make_listing`): lists of
+    tools, resources and prompts as a client is shown them, and the `table` itself."""
+    listing: dict[str, Any] = json.loads(read_template("agent/listing.json"))
+    return listing
+
+
+@cache
 def known_tools() -> dict[str, Tool]:
-    """The tools of the table, then every other verb that has one, by name."""
-    tools = {}
-    for name, table in parse_toml(read_template("agent/tools.toml")).items():
-        arguments = {}
-        for line in table.pop("arguments"):
-            names, _, meaning = line.partition(": ")
-            label, _, parameter = names.partition(" = ")
-            arguments[label] = (parameter or label, meaning)
-        tools[name] = Tool(**table, arguments=arguments)
+    """The tools of our table, then every other verb that has one, by name."""
+    return tools_of(read_listing()["table"])
+
+
+def tools_of(table: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Tool]:
+    """The tools of a table, given their fields, and the verbs that it does not name."""
+    tools = {name: Tool(**fields) for name, fields in table}
     return tools | {verb: Tool(verb) for verb in VERBS if verb not in {*tools, *VERBS_WITHOUT_TOOL}}
 
 
