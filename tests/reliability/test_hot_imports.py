@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -31,10 +32,20 @@ NOT_FOR_ONE_NOTE = [
 ]  # fmt: skip
 
 
-def loaded_by(vault: Vault, *words: str) -> tuple[set[str], str]:
+# What a host asks for as it starts is answered without: it does not wait.
+NOT_FOR_A_LIST = [
+    "whoosh", "tantivy", "yaml", "frontmatter", "git", "markdown_it", "asyncio", "mcp", "pydantic", "anyio", "numpy", "dataclasses",
+    "inspect", "subprocess", "socket", "ssl", "logging", "pathlib", "concurrent", "sqlite3", "ctypes", "traceback", "tomllib", "hashlib",
+    "cortex.core.notes", "cortex.index", "cortex.interfaces.mcp.call", "cortex.interfaces.mcp.resources", "cortex.interfaces.schema",
+    *(f"cortex.operations.{room}" for room in ("care", "distill", "find", "projects", "records", "sessions", "share", "upkeep")),
+    "cortex.vault.repair", "cortex.watcher.scan_memory",
+]  # fmt: skip
+
+
+def loaded_by(vault: Vault, *words: str, said: str = "") -> tuple[set[str], str]:
     """The modules that a real command in a real vault imports, and what it prints."""
     line = [sys.executable, "-X", "importtime", "-m", "cortex", *words, "--vault", vault.root]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(line, input=said, capture_output=True, text=True, timeout=60, check=True)
     names = (
         line.rpartition("|")[2].strip()
         for line in done.stderr.splitlines()
@@ -61,6 +72,15 @@ def test_a_save_and_a_look_at_a_note_load_what_one_note_needs(vault, homes):
     names, _ = loaded_by(vault, "show", printed.split()[1])
     assert "cortex.operations.find.resolve_note" in names
     assert not among(names - bare(), [*NOT_FOR_ONE_NOTE, "cortex.core.normalize.handlers"])
+
+
+def test_a_server_lists_its_tools_with_the_standard_library_and_no_verb(vault, homes):
+    methods = ("initialize", "tools/list", "resources/list", "prompts/list", "ping")
+    asked = [{"jsonrpc": "2.0", "id": 1, "method": one, "params": {}} for one in methods]
+    names, told = loaded_by(vault, "mcp", said="".join(f"{json.dumps(one)}\n" for one in asked))
+    assert [len(line) > 20 for line in told.splitlines()] == [True] * len(methods)
+    assert "cortex.interfaces.mcp.stdio" in names  # or the list was read wrongly
+    assert not among(names - bare(), NOT_FOR_A_LIST)
 
 
 def test_a_capture_loads_none_of_the_heavy_modules(loaded):

@@ -148,9 +148,8 @@ class ToolServer:
 
         try:
             vault, folder = self._find(folders)
-            return branch_of(folder), query_index(
-                vault, no_progress, lambda index: index.snapshot.stamps
-            )
+            cursor = query_index(vault, no_progress, lambda index: index.catalogue.changes("")[1])
+            return cursor, branch_of(folder)
         except (CortexError, OSError) as error:
             return str(error)
 

@@ -28,13 +28,10 @@ _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # by a han
 _STATELESS = "2026-07-28"
 _PREFIX = "io.modelcontextprotocol/"  # of keys in `_meta`
 _SERVER = {"name": "cortex", "version": __version__}
-_ABOUT = {
-    "capabilities": {
-        "tools": {"listChanged": True},
-        "resources": {"subscribe": True, "listChanged": True},
-        "prompts": {"listChanged": False},
-    },
-    "instructions": server.INSTRUCTIONS,
+_CAPABILITIES = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {},
 }
 _UNCACHED = {"ttlMs": 0, "cacheScope": "private"}  # of the stateless form
 _CACHEABLE = (*server.LISTS, "server/discover", "resources/read")
@@ -221,9 +218,12 @@ class StdioServer:
             asked, can = call.params.get("protocolVersion"), call.params.get("capabilities")
             self._has_roots = isinstance(can, dict) and isinstance(can.get("roots"), dict)
             version = asked if asked in _VERSIONS else _VERSIONS[-1]
-            return {"protocolVersion": version, "serverInfo": _SERVER, **_ABOUT}
+            about = {"capabilities": _CAPABILITIES, "instructions": server.INSTRUCTIONS}
+            return {"protocolVersion": version, "serverInfo": _SERVER, **about}
         if call.method == "server/discover":
-            return {"supportedVersions": [_STATELESS], **_ABOUT}
+            # Without a stream that tells of changes, which this form has in place of subscriptions.
+            able = {"capabilities": {name: {} for name in _CAPABILITIES}}
+            return {"supportedVersions": [_STATELESS], **able, "instructions": server.INSTRUCTIONS}
         if call.method == "resources/unsubscribe":
             self._subscriptions.remove(str(call.params.get("uri")))
         elif call.method != "ping":
