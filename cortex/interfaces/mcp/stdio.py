@@ -222,8 +222,9 @@ class StdioServer:
             return {"protocolVersion": version, "serverInfo": _SERVER, **about}
         if call.method == "server/discover":
             # Without a stream that tells of changes, which this form has in place of subscriptions.
-            able = {"capabilities": {name: {} for name in _CAPABILITIES}}
-            return {"supportedVersions": [_STATELESS], **able, "instructions": server.INSTRUCTIONS}
+            able: dict[str, _Json] = {name: {} for name in _CAPABILITIES}
+            about = {"capabilities": able, "instructions": server.INSTRUCTIONS}
+            return {"supportedVersions": [_STATELESS], **about}
         if call.method == "resources/unsubscribe":
             self._subscriptions.remove(str(call.params.get("uri")))
         elif call.method != "ping":
