@@ -38,6 +38,7 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
         environment = {
             key: value for key, value in os.environ.items() if not key.startswith("PYTHON")
         }
+        environment["PATH"] = f"{tmp_path / 'env/bin'}:{environment['PATH']}"
         done = subprocess.run(
             [str(word) for word in words],
             cwd=cwd,
@@ -72,6 +73,11 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
     assert "**Rejected.**" in (home / path).read_text()
     assert (home / ".gitattributes").read_text().startswith("# Patterns are relative")
     run(cortex, "doctor", cwd=home)
+    # What the README says next: no extra is there, and each host's server lists its tools.
+    for scope in ((), ("--user",)):
+        said = run(cortex, "mcp", "install", "claude", "codex", "gemini", *scope, cwd=home)
+        assert len(re.findall(r"  answers in \d+ ms with \d+ tools", said)) == 3, said
+    assert "it keeps a turn" in run(cortex, "hooks", "install", "claude", "gemini", cwd=home)
 
 
 def test_readme_makefile_and_package_say_the_same_of_pythons() -> None:

@@ -17,7 +17,6 @@ from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import Any
 from cortex.hosts.host import (
-    ASKS,
     NESTED_CONTEXT,
     START_SOURCES,
     Host,
@@ -366,7 +365,7 @@ def make_entry(on: HostEvent, line: str, words: list[str]) -> dict[str, object]:
 HOST = Host(
     "claude",
     "Claude Code",
-    mcp=McpSettings(".mcp.json", ".claude.json", "mcpServers", ASKS),
+    mcp=McpSettings(".mcp.json", ".claude.json", "mcpServers", asks="whether it may run"),
     events=(
         HostEvent("SessionStart", "session-start", matcher=f"{START_SOURCES}|fork"),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

@@ -17,7 +17,6 @@ from cortex.hosts.host import (
     FIELDS,
     NESTED_CONTEXT,
     START_SOURCES,
-    TRUST,
     Host,
     HostEvent,
     McpSettings,
@@ -288,7 +287,12 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "codex",
     "Codex",
-    mcp=McpSettings(".codex/config.toml", ".codex/config.toml", "mcp_servers", TRUST),
+    mcp=McpSettings(
+        ".codex/config.toml",
+        ".codex/config.toml",
+        "mcp_servers",
+        asks="whether the folder is trusted",
+    ),
     events=(
         HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

@@ -7,7 +7,7 @@ Source, looked at in November 2026: cursor.com/docs/agent/hooks.
 from __future__ import annotations
 
 from cortex.core.text.value import Any
-from cortex.hosts.host import ASKS, FIELDS, Host, HostEvent, McpSettings
+from cortex.hosts.host import FIELDS, Host, HostEvent, McpSettings
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     content_parts,
@@ -59,7 +59,7 @@ HOST = Host(
     "cursor",
     "Cursor",
     mcp=McpSettings(
-        ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", ASKS,
+        ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", asks="whether it may run",
         workspace="${workspaceFolder}", starts_elsewhere=True, variable="${env:%s}",
     ),
     events=(

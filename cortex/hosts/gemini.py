@@ -9,7 +9,6 @@ from cortex.hosts.host import (
     EVENTS,
     FIELDS,
     NESTED_CONTEXT,
-    TRUST,
     Host,
     HostEvent,
     McpSettings,
@@ -27,7 +26,12 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "gemini",
     "Gemini CLI",
-    mcp=McpSettings(".gemini/settings.json", ".gemini/settings.json", "mcpServers", TRUST),
+    mcp=McpSettings(
+        ".gemini/settings.json",
+        ".gemini/settings.json",
+        "mcpServers",
+        asks="whether the folder is trusted",
+    ),
     # A matcher of a lifecycle event is one word there, so none is set: a start is any start.
     events=(
         HostEvent("SessionStart", "session-start"),

@@ -20,8 +20,6 @@ EVENTS = (SESSION_START, PROMPT, PRE_COMPACT, POST_COMPACT, STOP, SUBAGENT_STOP,
 
 HOOKS_KEY = "hooks"
 START_SOURCES = "startup|resume|clear|compact"
-TRUST = "start it anew; it starts the server in folders alone that you trust there"
-ASKS = "it asks whether the server may run when it is started there next"
 NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names the event
 
 # What Claude Code sends; others took it over.
@@ -50,6 +48,7 @@ class McpSettings(NamedTuple):
     user: str  # below the home folder; in the folder of `Host.home_variable` if that is set
     key: str  # of the table of servers
     next_step: str = "start it anew"
+    asks: str = ""  # what it asks the person before it starts one
     fields: tuple[tuple[str, object], ...] = ()  # of an entry, beside what it runs
     is_one_list: bool = False  # the command and its arguments are one list
     workspace: str = ""  # how the person's own settings name the folder that is open

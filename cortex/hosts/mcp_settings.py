@@ -131,7 +131,8 @@ def plan_change(
         record = None
     _check_change(path, host.mcp.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
-    step = f"{name}: {host.mcp.next_step}" if outcome in ("installed", "updated") else ""
+    asks = f"; it asks {host.mcp.asks}" if host.mcp.asks else ""
+    step = f"{name}: {host.mcp.next_step}{asks}" if outcome in ("installed", "updated") else ""
     if addressed and action == "install":
         step = f'{name}: start it with export {TOKEN_VARIABLE}="$(cortex mcp token)"'
     return McpChange(name, path, outcome, next_step=step), todo

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from cortex.hosts.host import ASKS, Host, McpSettings
+from cortex.hosts.host import Host, McpSettings
 
 _SETTINGS_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
 HOST = Host(
     "vscode",
     "VS Code",
     mcp=McpSettings(
-        ".vscode/mcp.json", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", "servers", ASKS,
+        ".vscode/mcp.json", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", "servers", asks="whether it may run",
         fields=(("type", "stdio"),), workspace="${workspaceFolder}", starts_elsewhere=True,
         variable="${env:%s}",
     ),

@@ -75,7 +75,7 @@ def test_without_a_cortex_on_the_path_the_projects_entry_stays_and_says_so(
     assert done.returncode == 1
     assert "does not start: cortex: No such file or directory" in done.stdout
     assert (
-        f'export PATH={Path(sys.executable).parent}:"$PATH", or cortex mcp install claude --user'
+        f"export PATH={Path(sys.executable).parent}:$PATH, or cortex mcp install claude --user"
         in done.stdout
     )
     assert (
@@ -148,7 +148,7 @@ def test_servers_that_hang_are_waited_for_together(shop, monkeypatch, tmp_path):
     for path in (Path.home() / ".claude.json", Path.home() / ".cursor/mcp.json"):
         entry = {"command": sleeper, "args": ["mcp", "--tools", path.name]}
         path.write_text(json.dumps({"mcpServers": {"cortex": entry}}))
-    fault = "does not answer: nothing came in 0.5 s"
+    fault = "does not answer within 0.5 s"
     assert tried(shop) == [("claude", "", fault), ("cursor", "", fault)]
 
 

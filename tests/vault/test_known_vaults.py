@@ -31,10 +31,10 @@ def notes(tmp_path, caller) -> Path:
 
 
 def test_init_and_the_first_command_that_reads_make_a_vault_known(shop, notes, cortex_process):
-    def known() -> list[tuple[str, str, bool]]:
-        return [(one.name, one.root, one.is_default) for one in list_vaults()]
+    def known() -> list[tuple[str, str]]:
+        return [(one.name, one.root) for one in list_vaults()]
 
-    ours, own = ("web-shop", str(shop / "vault"), False), ("notes", str(notes), True)
+    ours, own = ("web-shop", str(shop / "vault")), ("notes", str(notes))
     assert {ours, own} <= {*known()}
     shutil.rmtree(os.path.join(os.environ["HOME"], ".local/state/cortex"))
     assert known() == [own]  # the default one is known anyway
@@ -114,8 +114,8 @@ def test_the_order_is_argument_roots_environment_working_directory_default(
 
 def test_a_server_that_is_bound_to_a_vault_leaves_it_for_no_request(shop, notes):
     for named, environ in ((str(notes), {}), ("", {"CORTEX_VAULT": str(notes)})):
-        place = find_workplace(named, str(shop), environ, [str(shop)])
-        assert place.vault.root == str(notes)
+        place = find_workplace(named, "/", environ, [str(shop)])
+        assert (place.vault.root, place.folder) == (str(notes), str(shop))
         assert find_workplace(named, str(shop), environ, (), "notes").vault.is_explicit
         with pytest.raises(InvalidInputError, match=f"answers for {notes} alone"):
             find_workplace(named, str(shop), environ, (), "shop")

@@ -11,10 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from cortex.core.model.problem import Problem
@@ -28,20 +28,17 @@ _SECONDS = 10.0  # for an answer
 _MAX_WORDS = 300  # characters of what a program says when it fails
 # What the least generous of hosts hands on to a server.
 _VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-_CLIENT = {
-    "protocolVersion": "2025-06-18", "capabilities": {},
-    "clientInfo": {"name": "cortex", "version": "1"},
-}  # fmt: skip
+_CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "cortex", "version": "1"}}  # fmt: skip
 _MESSAGES: tuple[dict[str, Any], ...] = (
     {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _CLIENT},
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
 )
-# How Cortex was installed -> what installs it once more, and what puts it on the PATH.
-_INSTALLERS = {
-    "pipx": ("pipx reinstall cortex-vault", "pipx ensurepath"),
-    "uv": ("uv tool upgrade --reinstall cortex-vault", "uv tool update-shell"),
-}
+# Part of the path of an environment; what installs Cortex there once more, and what puts it on the PATH.
+_INSTALLERS = (
+    ("/pipx/venvs/", "pipx reinstall cortex-vault", "pipx ensurepath"),
+    ("/uv/tools/", "uv tool upgrade --reinstall cortex-vault", "uv tool update-shell"),
+)
 
 
 class Trial(NamedTuple):
@@ -88,47 +85,17 @@ def _run_of(one: WiredServer, root: str) -> tuple[list[str], str, dict[str, str]
 def _try_server(line: list[str], folder: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """What a server was seen to do, or its fault."""
     started = time.monotonic()
-    out = subprocess.PIPE
-    try:
-        server = subprocess.Popen(
-            line, cwd=folder, env=environ, stdin=out, stdout=out, stderr=subprocess.STDOUT
-        )
-    except OSError as error:
-        return "", f"does not start: {line[0]}: {error.strerror}"
-    timer = threading.Timer(_SECONDS, server.kill)
-    timer.start()
-    answer, tools = b"", 0
-    try:
-        assert server.stdin
-        server.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in _MESSAGES))
-        server.stdin.flush()
-        for answer in server.stdout or ():
-            if tools := _count_tools(answer):
-                break
-    except OSError:  # it ended before it read all
-        pass
-    finally:
-        timer.cancel()
-        server.kill()
-        rest = server.communicate()[0]
-    if tools:
-        milliseconds = (time.monotonic() - started) * 1000
-        return f"answers in {milliseconds:.0f} ms with {tools} tools", ""
-    return "", f"does not answer: {_last_words(answer + rest, started)}"
-
-
-def _count_tools(line: bytes) -> int:
-    """The number of tools that an answer lists; 0 for any other line."""
-    try:
-        answer = json.loads(line)
-        return len(answer["result"]["tools"]) if answer["id"] == len(_MESSAGES) - 1 else 0
-    except (ValueError, LookupError, TypeError):
-        return 0
+    said, fault = _run(line, folder, environ, b"".join(map(_json_line, _MESSAGES)))
+    milliseconds = (time.monotonic() - started) * 1000
+    for answer in said.splitlines():
+        with suppress(ValueError, LookupError, TypeError):
+            tools = len(json.loads(answer)["result"]["tools"])
+            return f"answers in {milliseconds:.0f} ms with {tools} tools", ""
+    return "", fault or f"does not answer: {_last_words(said)}"
 
 
 def try_hook(host: Host, line: Sequence[str]) -> tuple[str, str]:
     """Run the hook for the end of a turn in a vault that is gone afterwards: what was seen, or its fault."""
-    started, said = time.monotonic(), b""
     with tempfile.TemporaryDirectory() as scratch:
         open(os.path.join(scratch, SETTINGS_FILE), "w").close()
         payload: dict[str, Any] = {}
@@ -136,41 +103,46 @@ def try_hook(host: Host, line: Sequence[str]) -> tuple[str, str]:
         for field, value in told.items():
             outer, _, inner = host.fields[field][0].partition(".")
             payload[outer] = {inner: value} if inner else value
-        ours = ("CORTEX_", "CLAUDE_PROJECT_DIR")
+        ours = ("CORTEX_", *host.project_variables)
         environ = {key: one for key, one in os.environ.items() if not key.startswith(ours)}
         environ |= {f"XDG_{kind}_HOME": scratch for kind in ("STATE", "CACHE", "CONFIG", "DATA")}
-        try:
-            said = subprocess.run(
-                line, cwd=scratch, env=environ, input=json.dumps(payload).encode(),
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_SECONDS, check=False,
-            ).stdout  # fmt: skip
-        except OSError as error:
-            return "", f"does not start: {line[0]}: {error.strerror}"
-        except subprocess.TimeoutExpired:
-            pass
+        said, fault = _run(line, scratch, environ, _json_line(payload))
         inbox = os.path.join(scratch, "inbox", "pending")
         if os.path.isdir(inbox) and os.listdir(inbox):
             return "keeps a turn", ""
-    return "", f"keeps nothing of a turn: {_last_words(said, started)}"
+    return "", fault or f"keeps nothing of a turn: {_last_words(said)}"
 
 
-def _last_words(said: bytes, started: float) -> str:
-    if time.monotonic() - started >= _SECONDS:
-        return f"nothing came in {_SECONDS:g} s"
+def _run(
+    line: Sequence[str], folder: str, environ: Mapping[str, str], sent: bytes
+) -> tuple[bytes, str]:
+    """What a program prints, and why it gave no answer at all."""
+    try:
+        done = subprocess.run(
+            line, cwd=folder, env=environ, input=sent, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        return b"", f"does not start: {line[0]}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return b"", f"does not answer within {_SECONDS:g} s"
+    return done.stdout, ""
+
+
+def _json_line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _last_words(said: bytes) -> str:
     lines = said.decode("utf-8", "replace").strip().splitlines()
     return shorten(lines[-1], _MAX_WORDS) if lines else "it ends without a word"
 
 
 def _mend_hint(one: WiredServer) -> str:
     """What to do about a server that fails, as this Cortex was installed."""
+    again, path = next((hints for part, *hints in _INSTALLERS if part in sys.prefix), ("", ""))
     folder, python = (shell_quote(one) for one in (os.path.dirname(sys.executable), sys.executable))
-    pip = f"{python} -m pip install --force-reinstall ./cortex", f'export PATH={folder}:"$PATH"'
-    again, path = _INSTALLERS.get(_installer(), pip)
     if one.is_own or shutil.which(one.line[0]):
+        again = again or f"{python} -m pip install --force-reinstall ./cortex"
         return f"{again}, then cortex mcp install {one.host}{' --user' * one.is_own}"
-    return f"{path}, or cortex mcp install {one.host} --user"
-
-
-def _installer() -> str:
-    parts = sys.prefix.split(os.sep)
-    return "pipx" if "pipx" in parts else "uv" if {"uv", "tools"} <= {*parts} else "pip"
+    return f"{path or f'export PATH={folder}:$PATH'}, or cortex mcp install {one.host} --user"

@@ -1,13 +1,13 @@
 """The vaults that this user has used on this machine, and which of them a request means.
 
 A file `root` in the state folder of a vault holds its path. `init` and the first command that reads
-write it; hooks and captures do not. What a model or a client says chooses among these vaults alone.
+write it; a capture does not. What a model or a client says chooses among these vaults alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError, NotFoundError
@@ -29,7 +29,6 @@ class KnownVault(NamedTuple):
 
     name: str  # of its project
     root: str
-    is_default: bool
 
 
 class Workplace(NamedTuple):
@@ -50,10 +49,9 @@ def remember(root: str) -> None:
 
 def list_vaults() -> list[KnownVault]:
     """The vaults that are still there, by name."""
-    default = locate.real_default_root()
-    there = {root for root in (default, *_remembered()) if root and locate.is_vault(root)}
-    vaults = [KnownVault(_project_name(root), root, root == default) for root in there]
-    return sorted(vaults)
+    return sorted(
+        KnownVault(_project_name(root), root) for root in filter(locate.is_vault, _roots())
+    )
 
 
 def find_workplace(
@@ -70,20 +68,21 @@ def find_workplace(
     counts that lies in a vault, then the folders that the environment names, then `cwd`; then the
     user's default. Where `named` or $CORTEX_VAULT binds the server to a vault, no request leaves it.
     Raises `NotFoundError`, which names the vaults of this machine, and `InvalidInputError`."""
+    set_ = (path for name in _VARIABLES for path in environ.get(name, "").split(","))
+    workspace = [*filter(None, map(_local_path, (*folders, *set_)))]
+    folder = next(filter(os.path.isdir, workspace), cwd)
     if named or environ.get("CORTEX_VAULT"):
         vault = locate.find_vault(named, cwd, environ)
         if asked and not _is_called(vault.root, asked):
             hint = "leave the argument vault out, or start cortex mcp without --vault"
             raise InvalidInputError(f"this server answers for {vault.root} alone", hint)
-        return Workplace(vault, cwd)
+        return Workplace(vault, folder)
     if asked:
         root = _choose(asked)
         return Workplace(Vault(root), _folder_of_work(root))
-    workspace = [*filter(None, map(_local_path, folders)), *_folders_of(environ)]
-    for folder in (*workspace, cwd):
-        if vault_root := locate.nearest_vault_root(folder):
-            return Workplace(Vault(vault_root), folder)
-    folder = next(filter(os.path.isdir, workspace), cwd)
+    for place in (*workspace, cwd):
+        if root := locate.nearest_vault_root(place):
+            return Workplace(Vault(root), place)
     try:
         return Workplace(locate.find_vault("", folder, {}), folder)
     except NotFoundError as error:
@@ -93,8 +92,7 @@ def find_workplace(
 
 def _choose(asked: str) -> str:
     """The root of the vault that is called so. `NotFoundError`, or `InvalidInputError` for two."""
-    every = {*_remembered(), locate.real_default_root()} - {""}
-    called = sorted(root for root in every if _is_called(root, asked))
+    called = sorted(root for root in _roots() if _is_called(root, asked))
     there = [root for root in called if locate.is_vault(root)]
     if len(there) == 1:
         return there[0]
@@ -126,28 +124,20 @@ def _project_name(root: str) -> str:
     return checkout.project_of(folder) or os.path.basename(folder)
 
 
-def _remembered() -> Iterator[str]:
-    """The roots that state folders name, whether they are there or not."""
-    states = user_folders.user_folder("state")
-    with suppress(OSError):
-        for name in os.listdir(states):
-            data = private.read(os.path.join(states, name, _FILE), _MAX_BYTES)
-            root = os.fsdecode(data)
-            if data and user_folders.vault_folder_path("state", root).endswith(f"/{name}"):
-                yield root
-
-
-def _folders_of(environ: Mapping[str, str]) -> Iterator[str]:
-    """What the host's environment says of its workspace. A host that does not know a variable in its
-    settings hands it on as it stands there."""
-    for variable in _VARIABLES:
-        for path in environ.get(variable, "").split(","):
-            if os.path.isabs(path):
-                yield path
+def _roots() -> set[str]:
+    """Of the vaults that state folders name, and of the default one, whether they are there or not."""
+    states, found = user_folders.user_folder("state"), {locate.real_default_root()}
+    for name in os.listdir(states) if os.path.isdir(states) else ():
+        root = os.fsdecode(private.read(os.path.join(states, name, _FILE), _MAX_BYTES))
+        # No copy of a state folder names a vault.
+        if "\0" not in root and user_folders.vault_folder_path("state", root).endswith(f"/{name}"):
+            found.add(root)
+    return found - {""}
 
 
 def _local_path(folder: str) -> str:
-    """The path of a folder that may be given as an address; empty for one of another machine."""
+    """The path of a folder that may be given as an address; empty for one of another machine, and for
+    a variable that a host did not know and handed on as it stands in its settings."""
     if folder.startswith("file:"):
         from urllib.parse import unquote, urlsplit  # noqa: PLC0415  3 ms, for clients that have roots
 
