@@ -108,20 +108,6 @@ def answer_type(function: Callable[..., object]) -> Any:
     return get_type_hints(function, localns=_LAZY_TYPES, include_extras=True)["return"]
 
 
-def outline_of(kind: Any) -> _Schema:
-    """The fields of an answer with the kinds of their values, without what stands in these."""
-    definitions: dict[str, _Schema] = {}
-    reference = schema_of_type(kind, definitions)
-    whole = definitions.get(reference.get("$ref", "").rpartition("/")[2])
-    if whole is None:
-        return {"type": "object"}
-    kinds = {
-        name: {"type": one["type"]} if "type" in one else {}
-        for name, one in whole["properties"].items()
-    }
-    return {"type": "object", "properties": kinds, "required": whole["required"]}
-
-
 def arguments_schema(declared: Declaration) -> _Schema:
     """The schema of the arguments of a verb."""
     properties = {}

@@ -10,10 +10,9 @@ from typing import Any
 from cortex.core.text.tables import parse_toml
 from cortex.interfaces import pages
 from cortex.interfaces.declare import load_verb
-from cortex.interfaces.mcp.call import declare
 from cortex.interfaces.mcp.resources import RESOURCES, read_prompts
-from cortex.interfaces.mcp.tools import Tool, tools_of
-from cortex.interfaces.schema import answer_type, arguments_schema, outline_of
+from cortex.interfaces.mcp.tools import Tool, declare, tools_of
+from cortex.interfaces.schema import answer_type, arguments_schema, schema_of_type
 from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS
 from cortex.vault.templates import read_template
 
@@ -92,3 +91,17 @@ def list_prompts() -> list[dict[str, Any]]:
         }
         for name, fields, _ in read_prompts()
     ]
+
+
+def outline_of(kind: Any) -> dict[str, Any]:
+    """The fields of an answer with the kinds of their values, without what stands in these."""
+    definitions: dict[str, dict[str, Any]] = {}
+    reference = schema_of_type(kind, definitions)
+    whole = definitions.get(reference.get("$ref", "").rpartition("/")[2])
+    if whole is None:
+        return {"type": "object"}
+    kinds = {
+        name: {"type": one["type"]} if "type" in one else {}
+        for name, one in whole["properties"].items()
+    }
+    return {"type": "object", "properties": kinds, "required": whole["required"]}

@@ -13,8 +13,8 @@ from cortex import Vault as OpenVault
 from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.declare import choices_of, declaration_of, is_note_name, load_verb
-from cortex.interfaces.mcp.call import call_tool, declare
-from cortex.interfaces.mcp.tools import select_tools
+from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.tools import declare, select_tools
 from cortex.vault.git.checkout import has_merge_drivers
 from cortex.vault.locate import Vault, find_vault
 

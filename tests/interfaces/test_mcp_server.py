@@ -324,7 +324,8 @@ def test_without_a_vault_the_server_says_so_at_each_call(tmp_path):
         str(tmp_path), hello(1, "2025-11-25"), request(2, "tools/call", name="status", arguments={})
     )[1:]
     assert called["result"]["isError"]
-    assert "cortex init" in called["result"]["content"][0]["text"]
+    told = called["result"]["content"][0]["text"]
+    assert told == f"there is no vault in {tmp_path} or above it"  # no tool makes one
 
 
 def test_what_cannot_be_served_is_said_at_once(vault, cortex):

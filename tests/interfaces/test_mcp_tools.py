@@ -15,9 +15,15 @@ from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.token_count import count_tokens
 from cortex.interfaces.call import Request
 from cortex.interfaces.declare import declaration_of, for_servers, load_verb
-from cortex.interfaces.mcp.call import call_tool, declare
+from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.resources import read_resource
-from cortex.interfaces.mcp.tools import VERBS_WITHOUT_TOOL, known_tools, profiles, select_tools
+from cortex.interfaces.mcp.tools import (
+    VERBS_WITHOUT_TOOL,
+    declare,
+    known_tools,
+    profiles,
+    select_tools,
+)
 from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS
 from cortex.operations.care.init import init
 from cortex.vault.state import access_log

@@ -629,7 +629,8 @@ def test_every_interface_names_what_the_archive_has(archive, caller, cortex):
     assert json.loads(cortex("recall", "copper", "roof", "--json").stdout)["archived"] == [said]
     line = "copper roof  cortex restore copper-roof"
     assert line in cortex("recall", "copper", "roof").stdout.splitlines()
-    tool, request = select_tools(["recall"])["recall"], Request("/", "mcp", lambda: archive)
-    answer = call_tool("recall", tool, {"query": "copper roof"}, request)
+    tools, request = select_tools(["recall", "restore"]), Request("/", "mcp", lambda: archive)
+    answer = call_tool("recall", tools["recall"], {"query": "copper roof"}, request, tools)
     assert answer.content["archived"] == [said]
+    line = 'copper roof  call restore(ids=["copper-roof"])'
     assert line in answer.text.splitlines()

@@ -77,13 +77,18 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
             else:
                 out.write(piece.decode("utf-8", "surrogateescape"))
         return
-    shown = finish("\n".join(_text_renderer(verb, form)(answer)), view)
+    shown = finish(marked_text(verb, answer), view)
     for code in (BOLD, DIM, YELLOW, OFF) if not view.color else ():
         shown = shown.replace(code, "")
     if not view.width and not is_framed(verb, answer):
         shown = escape_for_agent(f"\n{shown}")[1:]  # the first line begins one too
     if shown:
         out.write(shown + "\n")
+
+
+def marked_text(verb: str, answer: Any) -> str:
+    """The answer as its renderer gives it: `view.finish` makes text of it."""
+    return "\n".join(_text_renderer(verb, _answer_form(verb, answer))(answer))
 
 
 def print_paths(answer: Any, out: TextIO, view: View) -> None:

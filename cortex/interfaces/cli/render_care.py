@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     first,
     format_counts,
     format_day,
+    hint,
     hint_lines,
     note_row,
     path,
@@ -51,7 +52,7 @@ def init(answer: Any) -> Iterable[str]:
     yield f"{escape(answer.root)} is a vault" + (", your default one" if answer.default else "")
     yield from (f"  added {name}" for name in answer.added)
     if answer.repository == "made":
-        yield "  made it a git repository: rm -r .git takes that back, cortex sync commits"
+        yield f"  made it a git repository{hint(': rm -r .git takes that back, cortex sync commits')}"
     elif answer.repository:
         yield f"  in no git repository: {escape(answer.repository)}; git init makes one later"
     for entries, way in ((answer.excluded, "leave out"), (answer.included, "show again")):
@@ -66,7 +67,7 @@ def init(answer: Any) -> Iterable[str]:
         yield "commit what lies above the vault: it names the project in every clone"
     yield from (f"  written: {escape(name)}" for name in answer.setup)
     yield from problem_lines(answer.problems)
-    yield 'next: cortex capture "Decision: keep what we learn in a vault"'
+    yield hint('next: cortex capture "Decision: keep what we learn in a vault"')
     yield "agents: cortex hooks install claude, cortex mcp install claude; or by hand"
     yield "hooks into .claude/settings.json, mcpServers into .mcp.json or any host's settings:"
     yield answer.settings
@@ -107,7 +108,7 @@ def status(answer: Any) -> Iterable[str]:
     branch = f"  on {escape(answer.branch)}" if answer.branch else ""
     yield f"{bold(answer.vault)}{branch}"
     if answer.under_way:
-        yield f"  {yellow(f'a {answer.under_way} of git is under way')}: cortex sync says what waits"
+        yield f"  {yellow(f'a {answer.under_way} of git is under way')}{hint(': cortex sync says what waits')}"
     figures = (answer.notes, "note"), (answer.sessions, "session"), (answer.open_actions, "open action")  # fmt: skip
     topics = [(answer.topics, "topic")] if answer.topics else []
     yield f"  {format_counts(*figures, *topics)}"
@@ -115,7 +116,7 @@ def status(answer: Any) -> Iterable[str]:
     yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
     if answer.embedded and answer.embedded[0] < answer.embedded[1]:
         done, all_ = answer.embedded
-        yield f"  {done} of {format_count(all_, 'passage')} embedded: cortex embed goes on"
+        yield f"  {done} of {format_count(all_, 'passage')} embedded{hint(': cortex embed goes on')}"
     elif answer.embedded:
         yield f"  {format_count(answer.embedded[1], 'passage')} embedded"
     for heading, key, counts, least in (
@@ -133,22 +134,22 @@ def status(answer: Any) -> Iterable[str]:
         if notes.hits:
             others_count = notes.total - len(notes.hits) if name != "recent" else 0
             rest = f"  {dim(f'and {others_count} more')}" if others_count else ""
-            rest += dim(_HINTS_OF_LIST[name]) if name in _HINTS_OF_LIST else ""
+            rest += dim(hint(_HINTS_OF_LIST[name])) if name in _HINTS_OF_LIST else ""
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
         for note in notes.hits:
             when = note.due[:10] if name == "overdue" else format_day(note.date)
             yield note_row(note, when, path(note.file))
-    for name, heading, hint in (
+    for name, heading, command in (
         ("live", "live", ""),
-        ("orphans", yellow("orphans"), "  cortex session end --orphans"),
+        ("orphans", yellow("orphans"), hint("  cortex session end --orphans")),
     ):
         if ids := getattr(answer, name):
             rest = f" and {more[name]} more" if name in more else ""
-            yield f"{heading}: {', '.join(map(escape, ids))}{rest}{hint}"
+            yield f"{heading}: {', '.join(map(escape, ids))}{rest}{command}"
     for event in answer.failed[:MAX_PROBLEMS]:
-        yield f"{yellow(f'failed: {event}')}  {escape(cortex_command('retry', event))}"
+        yield f"{yellow(f'failed: {event}')}  {hint(cortex_command('retry', event))}"
     if answer.problems:
-        yield f"{yellow(format_count(answer.problems, 'problem'))}: cortex doctor"
+        yield f"{yellow(format_count(answer.problems, 'problem'))}{hint(': cortex doctor')}"
 
 
 def hooks(answer: Any) -> Iterable[str]:
@@ -168,7 +169,7 @@ def hooks(answer: Any) -> Iterable[str]:
         yield from _hook_status_lines(answer)
     if answer.search_index == "built":  # the rest is nothing to wonder about
         yield "the search index was built"
-    yield from (f"next: {escape(line)}" for line in answer.next)
+    yield from (hint(f"next: {line}") for line in answer.next)
     yield from (f"{yellow('switched off')}: {escape(why)}" for why in answer.off)
     yield from problem_lines(answer.problems)
 
@@ -254,7 +255,7 @@ def heal(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
     if answer.stale:
         briefings = format_count(len(answer.stale), "briefing")
-        yield f"{briefings} not as the notes give them: cortex heal"
+        yield f"{briefings} not as the notes give them{hint(': cortex heal')}"
     elif not (answer.brought_back or answer.written or answer.removed or answer.newer):
         yield "the briefings are as the notes give them"
 
@@ -270,11 +271,11 @@ def _reformat(answer: Any) -> Iterable[str]:
     if not answer.paths:
         yield "every record has the form of new ones"
     elif answer.undo:
-        yield f"{count} {done}; undo: {answer.undo}"
+        yield f"{count} {done}{hint(f'; undo: {answer.undo}')}"
     elif answer.applied:
         yield f"{count} as before"
     else:
-        yield f"{count} {done}: cortex heal --format --apply"
+        yield f"{count} {done}{hint(': cortex heal --format --apply')}"
 
 
 def sync(answer: Any) -> Iterable[str]:
@@ -289,9 +290,9 @@ def sync(answer: Any) -> Iterable[str]:
         sent = f"sent {format_count(answer.sent, 'commit')}" if answer.sent else "sent the branch"
         yield f"{sent} to {remote}"
     elif answer.unsent:
-        yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+        yield f"{format_count(answer.unsent, 'commit')} not pushed{hint(': git push does it, or [sync] push = true in cortex.toml')}"
     elif answer.push == "no remote":
-        yield "there is no remote: git remote add origin URL, then cortex sync"
+        yield f"there is no remote{hint(': git remote add origin URL, then cortex sync')}"
     for reason, paths in answer.left_because.items():
         yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
     yield from problem_lines(answer.held)
@@ -323,11 +324,11 @@ def git(answer: Any) -> Iterable[str]:
     elif answer.action == "remove":
         removed = "git merges without Cortex's drivers from now on"
         yield removed if answer.changed else "Cortex's drivers were not there"
-        yield "  cortex git install brings them back"
+        yield hint("  cortex git install brings them back")
     else:
         yield from map(escape, answer.drivers)
         if answer.removed:
-            yield "the drivers were taken out, and stay out until cortex git install"
+            yield f"the drivers were taken out{hint(', and stay out until cortex git install')}"
         if answer.attributes == "ok":
             yield "git's attributes file names them"
     yield from problem_lines(answer.problems)

@@ -10,12 +10,15 @@ from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.strings import cortex_command, format_count
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
+    Marked,
     blocks,
     bold,
     dim,
     format_day,
     format_time,
+    hint,
     hint_lines,
+    lead,
     list_end_lines,
     name_of,
     note_lines,
@@ -24,7 +27,7 @@ from cortex.interfaces.cli.text import (
     status_mark,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, OFF
+from cortex.interfaces.cli.view import BOLD, DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
@@ -40,9 +43,9 @@ def search(answer: Any) -> Iterable[str]:
     if not answer.hits:
         yield f"no hits for {escape(answer.query)}"
     if answer.hint and answer.hits:
-        yield from ("", dim(answer.hint))
+        yield from ("", dim(hint(answer.hint)))
     elif answer.hint:
-        yield f"  {escape(answer.hint)}"
+        yield f"  {hint(answer.hint)}"
     if answer.problems:
         yield ""
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -54,7 +57,8 @@ def _hit_lines(hit: Any) -> Iterable[str]:
     if hit.why:
         yield f"  {dim('why', *_why(hit.why))}"
     if hit.others:
-        yield f"  {dim('also', *(f'{other.type} {other.id}' for other in hit.others))}"
+        others = (Marked(f"{escape(other.type)} {path(other.id)}") for other in hit.others)
+        yield f"  {dim('also', *others)}"
 
 
 def _why(why: dict[str, Any]) -> Iterable[str]:
@@ -75,17 +79,18 @@ def recall(answer: Any) -> Iterable[str]:
         yield from hint_lines(answer)
     elif more := answer.total - len(hits):
         yield ""
-        yield f"{more:,} more: --number; cortex timeline ID shows what stood around one, cortex show ID the whole of it"
+        shows = "cortex timeline ID shows what stood around one, cortex show ID the whole of it"
+        yield f"{more:,} more{hint(f': --number; {shows}')}"
     if answer.related.hits:
         yield from ("", dim("connected to these"))
     for near in answer.related.hits:
-        how = f"{near.why}: {near.via}"
-        yield from note_lines(near.hit, format_day(near.hit.date), name_of(near.hit), how)
+        how = f"{escape(near.why)}: {path(near.via)}"
+        yield from note_lines(near.hit, format_day(near.hit.date), name_of(near.hit), Marked(how))
     if answer.archived:
         yield ""
         yield dim("in the archive")
     for one in answer.archived:
-        yield f"{escape(one.title)}  {escape(one.command)}"
+        yield f"{escape(one.title)}  {hint(one.command)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -97,9 +102,9 @@ def remind(answer: Any) -> Iterable[str]:
 def timeline(answer: Any) -> Iterable[str]:
     for hit in answer.hits:
         is_focus = hit.id == answer.focus
-        lead = f"{'>' if is_focus else ' '} {format_day(hit.date)}  {escape(hit.title)}"
+        row = f"{'>' if is_focus else ' '} {lead(hit)}{format_day(hit.date)}  {escape(hit.title)}"
         status = f" {yellow(hit.status)}" if hit.status in SET_ASIDE_STATUSES else ""
-        title = f"{BOLD}{lead}{OFF}" if is_focus else lead
+        title = f"{BOLD}{row}{OFF}" if is_focus else row
         yield f"{title}{status}  {dim(hit.type or 'note', name_of(hit))}"
         if is_focus:
             yield f"    {escape(hit.snippet)}"
@@ -174,9 +179,9 @@ def history(answer: Any) -> Iterable[str]:
     for _, lines in sorted(both, key=lambda pair: pair[0], reverse=True):
         yield from lines
     if answer.more:
-        yield f"  {format_count(answer.more, 'older commit')}: --number {len(answer.versions) + answer.more}"
+        yield f"  {format_count(answer.more, 'older commit')}{hint(f': --number {len(answer.versions) + answer.more}')}"
     if older_texts := answer.revisions - len(answer.texts):
-        yield f"  {format_count(older_texts, 'older text')}: --number {answer.revisions}"
+        yield f"  {format_count(older_texts, 'older text')}{hint(f': --number {answer.revisions}')}"
     yield from hint_lines(answer)
 
 
@@ -188,8 +193,10 @@ def _version_lines(answer: Any, version: Any) -> list[str]:
         lines.append(f"{'':14}{dim(f'as {version.path}')}")
     for side in version.sides:
         what = "another version" if side.blob else "no such note"
-        see = cortex_command("history", answer.id or answer.path, "--at", side.commit[:10])
-        lines.append(f"{'':14}{dim(f'one side had {what}: {see}')}")
+        see = hint(
+            ": " + cortex_command("history", answer.id or answer.path, "--at", side.commit[:10])
+        )
+        lines.append(f"{'':14}{DIM}one side had {what}{see}{OFF}")
     return lines
 
 
@@ -202,7 +209,7 @@ def entities(answer: Any) -> Iterable[str]:
     """The notes that mention an entity, or the entities."""
     hits = answer.hits
     if answer.name and not answer.entities and answer.hint:
-        yield from (f"nothing named {escape(answer.name)}", f"  {escape(answer.hint)}")
+        yield from (f"nothing named {escape(answer.name)}", f"  {hint(answer.hint)}")
     elif not answer.entities:
         name = escape(answer.name)
         yield f"{name} mentions nothing by name" if name else "nothing is mentioned by name"
@@ -214,7 +221,7 @@ def entities(answer: Any) -> Iterable[str]:
         notes = format_count(entity.notes, "note")
         yield f"{line}{escape(entity.kind):<9}{escape(entity.name)}  {dim(notes)}"
     if more := answer.total - len(hits or answer.entities):
-        yield f"{yellow(f'{more:,} more')}: --number shows them"
+        yield f"{yellow(f'{more:,} more')}{hint(': --number shows them')}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -230,7 +237,7 @@ def graph(answer: Any) -> Iterable[str]:
     if answer.cut and not answer.mermaid:
         nodes = len(answer.hits)
         subject = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
-        yield f"{yellow(f'{subject} shown')}: --number shows more"
+        yield f"{yellow(f'{subject} shown')}{hint(': --number shows more')}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -280,7 +287,8 @@ def _format_kinds(kinds: list[str]) -> str:
 
 
 def _format_node(node: Any) -> str:
-    return f"{escape(node.title or node.id)}  {dim(node.id)}{status_mark(node.status)}"
+    title = escape(node.title or node.id)
+    return f"{lead(node)}{title}  {dim(path(node.id))}{status_mark(node.status)}"
 
 
 def topic(answer: Any) -> Iterable[str]:
@@ -296,7 +304,8 @@ def topic(answer: Any) -> Iterable[str]:
         yield f"{indent}{escape(row.topic)}  {texts}  {dim(note.project or row.scope)}{status}"
         yield f"  {indent}{dim(note.id)}  {escape(note.title)}"
     if not answer.hits and not answer.suggested:
-        yield 'no topics yet: cortex save "What it is" --topic decision/what-it-is'
+        example = ': cortex save "What it is" --topic decision/what-it-is'
+        yield f"no topics yet{hint(example)}"
     yield from problem_lines(answer.problems)
 
 

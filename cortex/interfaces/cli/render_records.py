@@ -12,6 +12,7 @@ from cortex.interfaces.cli.text import (
     dim,
     format_counts,
     format_day,
+    hint,
     hint_lines,
     note_row,
     outcome_lines,
@@ -36,7 +37,7 @@ def new(answer: Any) -> Iterable[str]:
 
 
 def retry(answer: Any) -> Iterable[str]:
-    yield f"{path(answer.path)}: waiting again; cortex normalize"
+    yield f"{path(answer.path)}: waiting again{hint('; cortex normalize')}"
 
 
 def capture(answer: Any) -> Iterable[str]:
@@ -76,25 +77,25 @@ def _short_id(id_: str) -> str:
 def _opposite_lines(made: Any) -> Iterable[str]:
     for one in made.contradicts:
         yield f"  {yellow(f'contradicts {_short_id(one.id)}?')} {escape(one.title)}"
-        yield f"  {dim(cortex_command('supersede', one.id, '--by', made.id))}"
+        yield f"  {dim(hint(cortex_command('supersede', one.id, '--by', made.id)))}"
 
 
 def save(answer: Any) -> Iterable[str]:
-    yield f"{answer.outcome} {escape(answer.id)}"
+    yield f"{answer.outcome} {path(answer.id)}"
     yield f"  {dim(path(answer.file))}"
     if answer.suggested_topic:
-        yield f"  {dim(f'a topic for it: --topic {shell_quote(answer.suggested_topic)}')}"
+        yield f"  {dim('a topic for it: ')}{hint(f'--topic {shell_quote(answer.suggested_topic)}')}"
     if answer.note:
         yield f"  {yellow(answer.note)}"
     for similar in answer.similar:
-        yield f"  looks like {escape(similar.id)} ({similar.similarity:.2f}): {escape(similar.title)}"
+        yield f"  looks like {path(similar.id)} ({similar.similarity:.2f}): {escape(similar.title)}"
     yield from _opposite_lines(answer)
     yield from problem_lines(answer.problems)
 
 
 def passive(answer: Any) -> Iterable[str]:
     for saved in answer.hits:
-        yield f"{saved.outcome} {escape(saved.id)}  {dim(saved.title)}"
+        yield f"{saved.outcome} {path(saved.id)}  {dim(saved.title)}"
     yield from problem_lines(answer.problems)
 
 
@@ -140,7 +141,7 @@ def erase(answer: Any) -> Iterable[str]:
 
 def relate(answer: Any) -> Iterable[str]:
     outcome = {"created": "", "unchanged": "unchanged: ", "removed": "removed: "}[answer.outcome]
-    yield f"{outcome}{escape(answer.from_)} {escape(answer.kind)} {escape(answer.to)}"
+    yield f"{outcome}{path(answer.from_)} {escape(answer.kind)} {path(answer.to)}"
     yield from hint_lines(answer)
     yield from undo_lines(answer)
     yield from problem_lines(answer.problems)
@@ -156,7 +157,7 @@ def consolidate(answer: Any) -> Iterable[str]:
             yield f"  {escape(hit.title)}  {dim(path(hit.file))}"
             if words:
                 yield f"    {dim('only here: ' + ', '.join(words))}"
-        yield f"  {dim(pair.merge)}"
+        yield f"  {dim(hint(pair.merge))}"
     if not answer.id and not answer.pairs:
         compared = format_count(answer.compared, "record")
         yield f"no two of {compared} are alike enough; --least shows pairs that are less so"
@@ -172,9 +173,9 @@ def lifecycle(answer: Any) -> Iterable[str]:
     archived = f"{format_count(len(hits), 'record')} {done}"
     yield archived if hits else "nothing has lost its importance"
     if hits and not answer.dry_run:
-        yield f"  {dim('cortex restore ID brings one back')}"
+        yield f"  {dim(hint('cortex restore ID brings one back'))}"
     if remaining := answer.total - len(hits):
-        yield f"{yellow(f'{remaining:,} more')}: {escape(answer.hint)}"
+        yield f"{yellow(f'{remaining:,} more')}{hint(f': {answer.hint}')}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -211,7 +212,7 @@ def promote(answer: Any) -> Iterable[str]:
         links = ", ".join(map(escape, answer.links[:_MAX_LISTED]))
         yield f"  it links to what only this vault has: {links}{more}"
     if is_new or answer.source == "archived":
-        yield f"  {dim('undo: ' + '; '.join(answer.undo))}"
+        yield f"  {dim(hint('undo: ' + '; '.join(answer.undo)))}"
     yield from problem_lines(answer.problems)
 
 
@@ -232,13 +233,16 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
         yield f"{bold(project.name)}  {dim(f'changed {project.changed[:10]}')}{here}"
         yield f"  {_format_project_counts(project)}"
         if project.merged_into:
-            again = cortex_command("project", "merge", project.name, project.merged_into)
+            again = hint(
+                ": " + cortex_command("project", "merge", project.name, project.merged_into)
+            )
             merged = yellow(f"merged into {project.merged_into}")
-            yield f"  {merged}, and these came later: {escape(again)}"
+            yield f"  {merged}, and these came later{again}"
     if more := answer.total - len(answer.projects):
         yield f"{format_count(more, 'project')} more, changed earlier"
     for pair in answer.alike:
-        yield dim(f"{pair.a} looks like {pair.b}; if they are one project: {pair.command}")
+        said = hint(f"; if they are one project: {pair.command}")
+        yield f"{dim(f'{pair.a} looks like {pair.b}')}{dim(said)}"
     if len(answer.vaults) > 1:
         rows = (f"  {one.name}  {dim(escape(one.root))}" for one in answer.vaults)
         yield from section("vaults on this machine", rows)
@@ -298,11 +302,11 @@ def _project_merge_lines(answer: Any) -> Iterable[str]:
         records = f"{escape(pair.topic)}: {escape(pair.a)}, {escape(pair.b)}"
         yield f"  {yellow('one topic, two records')}: {records}"
         supersede = cortex_command("supersede", pair.a, "--by", pair.b)
-        yield f"    {dim(f'both stay; {supersede} when one says it all')}"
+        yield f"    {dim(hint(f'both stay; {supersede} when one says it all'))}"
     if len(answer.collisions) > _MAX_LISTED:
         yield f"  {len(answer.collisions) - _MAX_LISTED} more topics of which there are two"
     yield from problem_lines(answer.problems, _MAX_LISTED)
     if answer.done:
-        yield dim(f"undo: {answer.next}")
+        yield dim(hint(f"undo: {answer.next}"))
     else:
-        yield f"nothing is changed yet: {escape(answer.next)}"
+        yield f"nothing is changed yet{hint(f': {answer.next}')}"

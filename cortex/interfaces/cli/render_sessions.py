@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     dim,
     format_counts,
     format_time,
+    hint,
     list_end_lines,
     note_row,
     path,
@@ -90,7 +91,7 @@ def _prompt_row(prompt: Any) -> str:
 
 
 def _record_row(note: Any) -> str:
-    return note_row(note, "", note.type, note.id)
+    return note_row(note, "", note.type, path(note.id))
 
 
 def context(answer: Any) -> Iterable[str]:
@@ -107,7 +108,7 @@ def context(answer: Any) -> Iterable[str]:
 
 def _recent_session_row(note: Any) -> str:
     snippet = f": {escape(note.snippet)}" if note.snippet else ""
-    return f"  {escape(note.date[:10])}  {escape(note.title)}{snippet}  {dim(note.status, note.id)}"
+    return f"  {escape(note.date[:10])}  {escape(note.title)}{snippet}  {dim(note.status, path(note.id))}"
 
 
 def brief(answer: Any) -> Iterable[str]:
@@ -129,12 +130,12 @@ def brief(answer: Any) -> Iterable[str]:
     for part in answer.sections:
         yield from ("", bold(part.title), *map(_format_item, part.lines))
         if part.more:
-            command = f": {part.command}" if part.command else ""
+            command = hint(f": {part.command}") if part.command else ""
             noun = "more" if part.lines else "in all"
-            yield f"  {dim(f'{part.more:,} {noun}{command}')}"
+            yield f"  {DIM}{part.more:,} {noun}{command}{OFF}"
     if answer.left_out:
         yield ""
-        yield f"{answer.left_out:,} of other branches left out: cortex brief --all-branches"
+        yield f"{answer.left_out:,} of other branches left out{hint(': cortex brief --all-branches')}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -145,16 +146,16 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
         named = ", ".join(map(escape, answer.others[:_MAX_OTHER_PROJECTS]))
         others = " and others" if len(answer.others) > _MAX_OTHER_PROJECTS else ""
         yield f"this vault has records of {named}{others}, and none of"
-        yield f"{'this project' if answer.project else 'no project'}: cortex project list"
+        yield f"{'this project' if answer.project else 'no project'}{hint(': cortex project list')}"
     elif not answer.text:
         command = cortex_command("save", *option_words("project", answer.project))
-        yield f"nothing is kept here yet: {command} keeps something"
+        yield f"nothing is kept here yet{hint(f': {command} keeps something')}"
     if not answer.text:
         return
     newest = f", newest of {answer.newest}" if answer.newest else ""
     doubts = f", {len(answer.doubts)} in doubt" if answer.doubts else ""
     tokens = f"{answer.tokens:,} of {answer.budget:,} tokens"
-    yield dim(f"{tokens}{newest}{doubts}; cortex show HANDLE prints a note")
+    yield f"{dim(tokens + newest + doubts)}{dim(hint('; cortex show HANDLE prints a note'))}"
 
 
 def _format_item(item: Any) -> str:
@@ -180,7 +181,7 @@ def reflect(answer: Any) -> Iterable[str]:
     )
     for heading in _REFLECT_SECTIONS:
         rows = getattr(answer, heading)
-        lines = (f"- {escape(row.text)}  {dim(row.date[:10], row.id)}" for row in rows)
+        lines = (f"- {escape(row.text)}  {dim(row.date[:10], path(row.id))}" for row in rows)
         more = f", and {answer.more[heading]} before these" if heading in answer.more else ""
         yield from section(f"{heading.replace('_', ' ').capitalize()}{dim(more)}", lines)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -194,7 +195,7 @@ def distill(answer: Any) -> Iterable[str]:
         yield f"{bold(session.outcome)} {escape(session.title)}  {dim(escape(session.session))}"
         if session.left:
             left = format_count(session.left, "part")
-            yield f"  {dim(f'{left} to go: cortex distill --print-prompt {escape(session.session)}')}"
+            yield f"  {dim(left + ' to go')}{dim(hint(f': cortex distill --print-prompt {session.session}'))}"
         if answer.dry_run and session.parts:
             size = f"{format_count(session.parts, 'prompt')}, about {session.tokens:,} tokens"
             yield f"  {dim(size)}"
@@ -248,9 +249,9 @@ def _replayed(answer: Any) -> Iterable[str]:
     if not answer.notes:
         yield "nothing differs from what today's rules make"
     elif not answer.applied:
-        yield "nothing is changed yet: cortex extract --replay --apply does it"
+        yield f"nothing is changed yet{hint(': cortex extract --replay --apply does it')}"
     elif answer.undo:
-        yield dim(f"undo: {answer.undo}")
+        yield dim(hint(f"undo: {answer.undo}"))
     yield from problem_lines(answer.problems)
 
 
@@ -265,7 +266,7 @@ def import_(answer: Any) -> Iterable[str]:
         yield ""
     yield _import_total(answer, changed)
     if answer.records:
-        yield dim("cortex brief says what is known of this project now")
+        yield dim(hint("cortex brief says what is known of this project now"))
     for number, what in (
         (len(answer.sessions) - len(changed), "had nothing new"),
         (answer.left_alone, f"left alone: {_LEFT_ALONE}"),

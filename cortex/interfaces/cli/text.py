@@ -31,6 +31,16 @@ def path(place: str) -> Marked:
     return Marked(f"{view.PATH_START}{place}{view.PATH_END}")
 
 
+def hint(words: str) -> Marked:
+    """What to do next, perhaps with commands, to be worded for its reader."""
+    return Marked(f"{view.HINT_MARK}{escape(words)}{view.HINT_MARK}")
+
+
+def lead(note: Any) -> str:
+    """The name of a note in front of its line, for a model; a person finds it behind the title."""
+    return f"{view.LEAD_MARK}{escape(note.id)}{view.LEAD_MARK}"
+
+
 def short_path(file: str) -> str:
     """A path of this machine from the working directory, else with `~` for the home directory."""
     for folder, name in ((os.getcwd(), ""), (os.path.expanduser("~"), "~/")):
@@ -41,7 +51,7 @@ def short_path(file: str) -> str:
 
 def name_of(note: Any) -> str:
     """The id of a note, or the path of one that has none."""
-    return path(note.file) if note.id == note.path else str(note.id)
+    return path(note.file if note.id == note.path else note.id)
 
 
 def bold(text: str) -> str:
@@ -75,28 +85,28 @@ def outcome_lines(answer: Any) -> Iterable[str]:
 
 
 def hint_lines(answer: Any) -> Iterable[str]:
-    if hint := getattr(answer, "hint", ""):
-        yield f"  {dim(hint)}"
+    if words := getattr(answer, "hint", ""):
+        yield f"  {dim(hint(words))}"
 
 
 def undo_lines(answer: Any) -> Iterable[str]:
     if answer.undo:
-        yield f"  {dim(f'undo: {answer.undo}')}"
+        yield f"  {dim(hint(f'undo: {answer.undo}'))}"
 
 
 def note_lines(note: Any, *words: str) -> Iterable[str]:
     """A note in two or three lines: title, status; type, `words`; the snippet with its marks."""
-    yield bold(note.title) + status_mark(note.status)
+    yield lead(note) + bold(note.title) + status_mark(note.status)
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
         shown = escape(note.snippet).replace(MATCH_START, view.YELLOW).replace(MATCH_END, view.OFF)
         yield f"{view.LONG_LINE_MARK}  {shown}"
 
 
-def note_row(note: Any, lead: str, *words: str) -> str:
-    """A note in one line: `lead`, the title, then what is said of it."""
-    start = f"  {escape(lead)}" if lead else ""
-    return f"{start}  {escape(note.title)}  {dim(*words)}"
+def note_row(note: Any, start: str, *words: str) -> str:
+    """A note in one line: `start`, the title, then what is said of it."""
+    begin = f"  {escape(start)}" if start else ""
+    return f"{lead(note)}{begin}  {escape(note.title)}  {dim(*words)}"
 
 
 def status_mark(status: str) -> str:
@@ -128,7 +138,7 @@ def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
     if not answer.hits:
         yield f"no such {noun}"
     if more := answer.total - len(answer.hits):
-        yield f"{more:,} more: --number"
+        yield f"{more:,} more{hint(': --number')}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -139,7 +149,7 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
         yield f"{yellow(path(problem.where))}: {escape(problem.message)}"
         yield from hint_lines(problem)
     if len(problems) > len(shown):
-        yield f"{yellow(f'{len(problems) - len(shown)} more problems')}: cortex doctor"
+        yield f"{yellow(f'{len(problems) - len(shown)} more problems')}{hint(': cortex doctor')}"
 
 
 def first(items: Sequence[str], most: int) -> str:

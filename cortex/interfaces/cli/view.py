@@ -1,7 +1,8 @@
 """Where an answer is printed: width, colours and links of a terminal, how paths read from there, the
 pager for what is longer than the screen, the bar for what takes long.
 
-Renderers mark paths and long lines (`text.path`, `LONG_LINE_MARK`); `finish` shows them.
+Renderers mark names, hints and long lines (`text.path`, `text.lead`, `text.hint`, `LONG_LINE_MARK`);
+`finish` shows them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
 
-PATH_START, PATH_END, LONG_LINE_MARK = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
+# `escape` lets none of them through.
+PATH_START, PATH_END, LONG_LINE_MARK, HINT_MARK, LEAD_MARK = "\x1c", "\x1d", "\x1e", "\x1f", "\x1a"
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
-_PATH_RE = lazy_re(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
+PATH_RE = lazy_re(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
+HINT_RE = lazy_re(f"{HINT_MARK}([^{HINT_MARK}]*){HINT_MARK}")
+LEAD_RE = lazy_re(f"{LEAD_MARK}([^{LEAD_MARK}]*){LEAD_MARK}")
 _PIECE_RE = lazy_re(r" +|[^ ]+")
 _CODE_RE = lazy_re(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line
@@ -88,7 +92,13 @@ def finish(shown: str, view: View) -> str:
     for at, line in enumerate(lines):
         if line.startswith(LONG_LINE_MARK):
             lines[at] = wrap(line[1:], view.width) if view.width else line[1:]
-    return _PATH_RE.sub(lambda match: _format_path(match[1], view), "\n".join(lines))
+    shown = LEAD_RE.sub("", "\n".join(lines)).replace(HINT_MARK, "")
+    return PATH_RE.sub(lambda match: _format_path(match[1], view), shown)
+
+
+def strip_colors(shown: str) -> str:
+    """The text without the codes of colours."""
+    return _CODE_RE.sub("", shown)
 
 
 def readable_path(file: str, cwd: str) -> str:

@@ -12,7 +12,8 @@ from cortex.core.model.problem import NotFoundError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request
-from cortex.interfaces.mcp.call import call_tool, neutralize
+from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.text import neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
 
@@ -57,14 +58,16 @@ RESOURCES: dict[str, Resource] = {
 }  # fmt: skip
 
 
-def read_resource(uri: str, request: Request) -> dict[str, str]:
-    """The contents at an address. Raises `NotFoundError` for none of ours, else as `call_tool`."""
+def read_resource(
+    uri: str, request: Request, tools: Mapping[str, Tool] | None = None
+) -> dict[str, str]:
+    """The contents at an address, for an asker with these tools. Raises `NotFoundError` for none of ours, else as `call_tool`."""
     for pattern, one in RESOURCES.items():
         way = re.sub(r"\\\{(\w+)\\\}$", r"(?P<\1>.+)", re.escape(pattern))
         way = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", way)
         if found := re.fullmatch(way, uri):
             given = {name: unquote(part) for name, part in found.groupdict().items()}
-            answer = call_tool(uri, one.tool, given, request, is_whole=True)
+            answer = call_tool(uri, one.tool, given, request, tools, is_whole=True)
             text = answer.content.get("text", answer.text)  # of a note and a briefing the whole
             text = json.dumps(answer.content) if one.kind == _JSON else text
             return {"uri": uri, "mimeType": one.kind, "text": text}

@@ -122,7 +122,7 @@ class ToolServer:
             values = _object_of(given)
             if asked := values.pop("vault", None):
                 client = client._replace(vault=str(asked))
-            answer = call_tool(name, tool, values, self._request(client))
+            answer = call_tool(name, tool, values, self._request(client), self._tools)
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": explain(error, "\n")}], "isError": True}
         shown: _Json = {"content": [{"type": "text", "text": answer.text}], "isError": False}
@@ -133,7 +133,7 @@ class ToolServer:
         from cortex.interfaces.mcp import resources  # noqa: PLC0415  as above
 
         uri = _text_of(params, "uri")
-        return {"contents": [resources.read_resource(uri, self._request(client))]}
+        return {"contents": [resources.read_resource(uri, self._request(client), self._tools)]}
 
     def _get_prompt(self, params: Mapping[str, Any], _client: Client) -> _Json:
         from cortex.interfaces.mcp import resources  # noqa: PLC0415  as above
@@ -179,7 +179,7 @@ class ToolServer:
 
 def explain(error: Exception, between: str) -> str:
     """An error and its hint; of one that nobody foresaw its kind, with a trace for a person."""
-    from cortex.interfaces.mcp.call import neutralize  # noqa: PLC0415  after an error alone
+    from cortex.interfaces.mcp.text import neutralize  # noqa: PLC0415  after an error alone
 
     if not isinstance(error, CortexError | OSError):
         import traceback  # noqa: PLC0415  as above

@@ -11,6 +11,7 @@ from typing import Any
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.core.text.value import NamedTuple
+from cortex.interfaces.declare import Declaration, declaration_of, for_servers, load_verb
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
 
@@ -41,7 +42,21 @@ class Tool(NamedTuple):
     required: tuple[str, ...] = ()  # beside what the verb requires
     fixed: Mapping[str, object] = {}  # parameters that are always so
     defaults: Mapping[str, object] = {}  # parameters that are so unless they are given
-    preview: int = 0  # characters of a hit's snippet; 0: as the verb gives it
+    preview: int = 0  # characters of a hit's snippet in JSON; 0: as the verb gives it
+
+
+def declare(tool: Tool) -> Declaration:
+    """The verb's declaration, without what reaches beside the vault. The parameters that the tool has
+    are labelled as it calls them, the others not at all."""
+    declared = for_servers(declaration_of(load_verb(tool.verb)))
+    if not tool.arguments:
+        own = (one._replace(label=one.name) for one in declared.parameters)
+        return declared._replace(parameters=tuple(own))
+    known = {one.name: one for one in declared.parameters}
+    for label, (name, meaning) in tool.arguments.items():
+        required = known[name].required or label in tool.required
+        known[name] = known[name]._replace(label=label, meaning=meaning, required=required)
+    return declared._replace(parameters=tuple(known.values()))
 
 
 @cache
