@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from cortex.core.notes.erasure import LIST_HEAD
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import layout_of
@@ -25,11 +26,10 @@ class ErasedList(NamedTuple):
     """What was erased, by all files of the list."""
 
     events: dict[str, str]  # id -> the blob of its tombstone
-    records: frozenset[str]  # ids
+    records: frozenset[str]  # the ends of their ids, which no word made
     blobs: dict[str, str]  # -> the blob that stands in its place, empty if none does
     rewritten: frozenset[str]  # the blobs that were taken out of the history, too
     tips: tuple[str, ...]  # the commits that branches and remotes had before that
-    deleted: dict[str, str]  # event -> the record of it whose file was removed
 
 
 def folder_of(root: str) -> str:
@@ -46,39 +46,29 @@ def read_list(root: str) -> ErasedList:
 
 def parse_list(texts: Iterable[bytes]) -> ErasedList:
     """The list that these files are. A line that nobody understands says nothing."""
-    events: dict[str, str] = {}
-    blobs: dict[str, str] = {}
-    deleted: dict[str, str] = {}
-    records, tips, rewritten = set[str](), list[str](), set[str]()
+    pairs: dict[str, dict[str, str]] = {"event": {}, "record": {}, "blob": {}, "history": {}}
+    rewritten = set[str]()
     for text in texts:
-        lines = [line.split() for line in text.decode("utf-8", "replace").splitlines()]
-        own = [words[1:] for words in lines if len(words) >= 2 and words[0] != "#"]
-        kinds = [words[0] for words in lines if len(words) >= 2 and words[0] != "#"]
-        for kind, (first, *rest) in zip(kinds, own, strict=True):
-            if kind == "event" and rest:
-                events[first] = rest[0]
-            elif kind == "blob" and rest:
-                blobs[first] = rest[0].replace(_NONE, "")
-                rewritten |= {first} if "history" in kinds else set()
-            elif kind == "record":
-                records.add(first)
-            elif kind == "history":
-                tips.append(first)
-            elif kind == "deleted":
-                deleted |= dict.fromkeys(rest, first)
-    return ErasedList(events, frozenset(records), blobs, frozenset(rewritten), tuple(tips), deleted)
+        rows = [line.split() for line in text.decode("utf-8", "replace").splitlines()]
+        rows = [row for row in rows if len(row) > 1 and row[0] in pairs]
+        for kind, id_, *new in rows:
+            pairs[kind][id_] = "".join(new).replace(_NONE, "")
+        if any(kind == "history" for kind, *_ in rows):
+            rewritten |= {id_ for kind, id_, *_ in rows if kind == "blob"}
+    events, records, blobs, tips = pairs.values()
+    return ErasedList(events, frozenset(records), blobs, frozenset(rewritten), tuple(tips))
 
 
 def add_lines(root: str, name: str, lines: Iterable[tuple[str, ...]]) -> str:
     """Add a file to the list; its path. An empty word is written as `-`."""
     path = f"{folder_of(root)}/{name}.txt"
     text = "".join(" ".join(word or _NONE for word in line) + "\n" for line in lines)
-    files.create(root, path, _HEAD + text.encode())
+    files.create(root, path, LIST_HEAD + text.encode())
     return path
 
 
-def blob_id(data: bytes, *, is_sha256: bool = False) -> str:
-    """The id that git gives to a file's content."""
-    made = hashlib.sha256() if is_sha256 else hashlib.sha1(usedforsecurity=False)
+def blob_id(data: bytes, id_chars: int) -> str:
+    """The id that a repository whose ids have so many characters gives to a file's content."""
+    made = hashlib.sha256() if id_chars == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(b"blob %d\0" % len(data) + data)
     return made.hexdigest()

@@ -18,6 +18,10 @@ from cortex.core.text.strings import slugify
 from cortex.core.text.value import NamedTuple
 
 TOMBSTONE = "[ERASED]"
+# With it begins a file of the list, of which nothing is erased: a short word may stand in an id.
+LIST_HEAD = (
+    b"# What was erased here: ids and git blobs. Keep this file, or an old clone brings it back.\n"
+)
 _NAME_TOMBSTONE = b"erased"  # in frontmatter, names and links, which brackets would break
 MIN_CHARS = 3
 _MIN_BINARY_CHARS = 6  # fewer stand in any large picture by chance
@@ -25,6 +29,8 @@ _MAX_SLUG_CHARS = 40  # of a long text; ids hold only its beginning
 _BINARY_PROBE = 8000  # bytes, as git looks at
 _FRONT_RE = lazy_re(rb"(?s)(?:\xef\xbb\xbf)?---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)")
 _ID_LEFT_RE = lazy_re(rb"(?:^|[^a-z0-9-])([a-z0-9-]{0,80})\Z")
+_HASH_CHARS = 6  # at the end of a record's id
+_RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-[a-z2-7]{6}")
 _ID_RE = lazy_re(rb"[a-z0-9-]*-[a-z2-7]{6}(?![a-z0-9-])")
 _OPEN_LINK_RE = lazy_re(rb"(?:\[\[[^\]|\n]{0,200}|\]\([^)\s]{0,200})\Z")
 
@@ -39,10 +45,10 @@ class Eraser(NamedTuple):
 
     def holds(self, data: bytes) -> bool:
         """Whether anything of it stands in a content, whatever its path."""
-        if self.pattern.search(data) and not (self.is_short and is_binary(data)):
-            return True
-        if not self.events or not data.startswith(b"---"):
+        if data.startswith(LIST_HEAD) or (self.is_short and is_binary(data)):
             return False
+        if self.pattern.search(data) or not self.events or not data.startswith(b"---"):
+            return self.pattern.search(data) is not None
         id_ = notes.read(data).get("id")
         return id_ in self.events and data != _tombstone_event(id_, data)
 
@@ -50,10 +56,11 @@ class Eraser(NamedTuple):
         """The content of a file without it; None if the file itself goes. What is no text stays."""
         if is_event_path(path) and (id_ := _stem(path)) in self.events:
             return _tombstone_event(id_, data)
-        if is_binary(data) or not self.pattern.search(data):
+        if is_binary(data) or not self.holds(data):
             return data
         if self.records:
-            if not is_event_path(path) and notes.read(data).get("id") in self.records:
+            id_ = notes.read(data).get("id")
+            if not is_event_path(path) and self.records & {id_, hash_of_id(id_)}:
                 return None
             if (
                 is_among_briefings(path) or "/sessions/" in f"/{path}"
@@ -85,14 +92,14 @@ def make_eraser(
     words: Iterable[str], records: Iterable[str] = (), events: Iterable[str] = ()
 ) -> Eraser:
     """Finds words in UTF-8: in any case, composed or not, as JSON escapes them, with any blanks or
-    hyphens between them; and in the ids and names that are made of them. And records by their ids."""
+    hyphens between them; and in the ids and names that are made of them. And records by their ids,
+    or what `hash_of_id` gives."""
     texts = [" ".join(unicodedata.normalize("NFC", one).split()) for one in words]
     found = [pattern for text in texts for pattern in _patterns(text)]
-    for id_ in map(str.encode, records):  # its name goes with the link to it
-        found += [
-            rb"\[\[(?:[^\]|#\n]*/)?%b(?:\.md)?(?:[#|][^\]\n]*)?\]\]" % re.escape(id_),
-            re.escape(id_),
-        ]
+    for id_ in records:  # its name goes with the link to it
+        is_whole = len(id_) != _HASH_CHARS
+        name = re.escape(id_) if is_whole else rf"[a-z0-9][a-z0-9-]*-{id_}(?![a-z0-9-])"
+        found.append(rf"\[\[(?:[^\]|#\n]*/)?{name}(?:\.md)?(?:[#|][^\]\n]*)?\]\]|{name}".encode())
     is_short = any(len(text) < _MIN_BINARY_CHARS for text in texts)
     pattern = re.compile(b"|".join(dict.fromkeys(found)) or rb"(?!)")
     return Eraser(pattern, is_short, frozenset(records), frozenset(events))
@@ -115,6 +122,11 @@ def _patterns(text: str) -> Iterator[bytes]:
         yield b"(?<=-)%b(?![a-z0-9])|(?<![a-z0-9])%b(?=-)" % (slug, slug)
     if len(slug) > _MAX_SLUG_CHARS:
         yield slug[:_MAX_SLUG_CHARS] + b"[a-z0-9-]*(?=-[a-z2-7]{6}(?![a-z0-9]))"
+
+
+def hash_of_id(id_: str) -> str:
+    """The end of a record's id, which no word made; empty where a person named it."""
+    return id_[-_HASH_CHARS:] if _RECORD_ID_RE.fullmatch(id_) else ""
 
 
 def is_binary(data: bytes) -> bool:

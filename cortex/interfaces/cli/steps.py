@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from cortex.core.model.event import MAX_CONTENT_BYTES
 from cortex.core.model.problem import CortexError, InvalidInputError
@@ -37,9 +38,10 @@ def confirms(files: int) -> bool:
     writes is not waited for."""
     sys.stderr.write(f"It stands in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
     sys.stderr.flush()
-    has_answer = sys.stdin and (sys.stdin.isatty() or select.select([sys.stdin], [], [], 1.0)[0])
+    has_answer = bool(sys.stdin)
+    with suppress(OSError, ValueError):  # no file
+        has_answer = sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 1.0)[0])
     said = sys.stdin.readline() if has_answer else ""
-    sys.stderr.write("" if has_answer and sys.stdin.isatty() else "\n")
     return said.strip().lower() in ("y", "yes")
 
 

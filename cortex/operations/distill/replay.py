@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 
 from cortex.core.extract.candidate import RULE_LAYERS, id_of_text
+from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import DISTILLED
@@ -27,7 +29,8 @@ from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
-from cortex.vault import files, settings
+from cortex.vault import erased, files, settings
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory
 
@@ -99,7 +102,9 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     existing = load_existing_records(vault, caller)
     turns, rows, linked, distilled = query_index(vault, caller.progress, _load_rows)
     covered = _covered_events(vault, distilled)
-    phrases = settings.load(vault.root).phrases
+    phrases, gone = settings.load(vault.root).phrases, erased.read_list(vault.root).events
+    turns = [row for row in turns if row.id not in gone]
+    committed = _committed_records(vault)
     wanted: dict[str, Record] = {}
     kept: set[str] = set()
     problems = []
@@ -116,7 +121,8 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
             if event.id in covered and record.layer in RULE_LAYERS:
                 continue
             kept.add(record.id)
-            if record.id not in existing.path_by_id and record.type != "plan" and not record.topic:
+            is_new = record.id not in existing.path_by_id and record.id not in committed
+            if is_new and record.type != "plan" and not record.topic:
                 known = wanted.get(record.id, record)
                 ids = tuple(sorted({*known.events, event.id}))
                 wanted[record.id] = known._replace(events=ids)
@@ -129,6 +135,24 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     existing.path_by_id |= {one.note.id: one.note.path for one in planned}
     planned += _sessions(vault, caller, existing, rows)
     return [one for one in planned if one.after != one.before], problems
+
+
+def _committed_records(vault: Vault) -> set[str]:
+    """The ids of the records that commits have had: what of it is gone, somebody removed."""
+    if not (checkout.is_in_repository(vault.root) and git_cli.has_commit(vault.root)):
+        return set()
+    words = [
+        "log",
+        "--format=",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--diff-filter=A",
+        "HEAD",
+        "--",
+    ]
+    listed = git_cli.run(vault.root, [*words, vault.layout().path("records")], timeout=60.0)
+    return {stem_of(os.fsdecode(path)) for path in listed.split(b"\0")}
 
 
 def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:

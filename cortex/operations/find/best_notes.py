@@ -7,7 +7,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from cortex.core.model import event as events
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.note_status import (
+    HIDDEN_STATUSES,
+    TIER_CURRENT,
+    TIER_SET_ASIDE,
+    TIER_TRAIL,
+    WITHDRAWN_STATUSES,
+)
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.note_score import Fusion
@@ -104,7 +110,8 @@ def _nest_events_under_records(ranked: list[RankedNote]) -> list[RankedNote]:
         row, holder = hit.row, holders.get(hit.row.id)
         if row.tier == TIER_TRAIL and holder:
             is_better = holder.row.type == "session" or hit.score > holder.score
-            if row.type in events.TURN_TYPES and is_better:
+            is_withdrawn = holder.row.status in WITHDRAWN_STATUSES  # no hit in its place
+            if row.type in events.TURN_TYPES and is_better and not is_withdrawn:
                 turns[row.id] = row.number
             else:
                 above[row.number] = holder.row.number

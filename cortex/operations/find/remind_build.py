@@ -16,7 +16,9 @@ from cortex.core.model.note_status import (
     MATCH_START,
     MAX_NOTE_BYTES,
     TIER_CURRENT,
+    TIER_SET_ASIDE,
     TIER_TRAIL,
+    WITHDRAWN_STATUSES,
     decode_text,
 )
 from cortex.core.model.problem import CortexError, Problem
@@ -242,10 +244,13 @@ def _select_turns(
     )
     rows = catalogue.find(wanted)
     others = request.find_others(rows)
+    deleted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=WITHDRAWN_STATUSES)
+    withdrawn = {event for row in catalogue.find(deleted) for event in row.events}
     pairs = [
         (one._replace(score=_score_for_branch(one, row, request.branch)), row)
         for row in rows
         if row.number not in others
+        and row.id not in withdrawn
         and row.id not in request.excluded_ids
         and not (request.session and row.session == request.session)
         and (one := some[row.number])

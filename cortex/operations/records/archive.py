@@ -15,7 +15,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import cortex_command, one_line, option_words
+from cortex.core.text.strings import cortex_command, format_count, one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
@@ -45,7 +45,7 @@ from cortex.operations.upkeep.preserve_text import (
 )
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
 from cortex.vault import files
-from cortex.vault.git import objects
+from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 10  # records that a description may mean
@@ -141,7 +141,7 @@ def delete(
 
     It drops out of most answers. `cortex restore ID` brings it back, `cortex show ID` still shows it.
     Notes that link to it are named. With --hard the file itself goes, if --yes is given too. The
-    events that it came from stay in any case.
+    events that it came from stay, and git's history: cortex erase ID takes them away for good.
 
     id: the record: its id, the beginning of it, or a path
     hard: remove the file
@@ -162,7 +162,22 @@ def delete(
     else:
         change = edit_record(vault, caller, row, "deleted", edit)
     problems += heal_after(vault, caller, change)
-    return change._replace(links=links, problems=tuple(problems))
+    hint = "; ".join(filter(None, (change.hint, _what_stays(vault, row))))
+    return change._replace(links=links, problems=tuple(problems), hint=hint)
+
+
+def _what_stays(vault: Vault, row: NoteRow) -> str:
+    """Where the text of a deleted record still stands, and what takes it away."""
+    places = [format_count(len(row.events), "event")] if row.events else []
+    if repository := checkout.find_repository(vault.root):
+        paths = [row.path, *map(vault.layout().event, row.events)]
+        commits = git_cli.line(vault.root, ["rev-list", "--all", "--count", "--", *paths])
+        if commits not in ("", "0"):
+            places.append(f"git's history ({format_count(int(commits), 'commit')})")
+            places += ["its remote"] if checkout.has_remote(repository) else []
+    erase = command("erase", row)
+    more = " (--history: there, too)" if len(places) > 1 else ""
+    return f"its text stays in {', '.join(places)}: {erase}{more} takes it away" if places else ""
 
 
 def _with_backlinks(index: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:

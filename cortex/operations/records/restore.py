@@ -28,6 +28,7 @@ from cortex.core.normalize.handlers import amend_note, changes_for_event
 from cortex.core.normalize.topic_upsert import EDIT_SOURCE, record_from_note, upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, with_updated, without_supersedes
+from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean, one_line
 from cortex.core.text.value import NamedTuple
@@ -54,7 +55,7 @@ from cortex.operations.upkeep.preserve_text import (
     with_text_of_removal,
 )
 from cortex.operations.upkeep.record_lock import record_lock
-from cortex.vault import files, settings
+from cortex.vault import erased, files, settings
 from cortex.vault.git import objects
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
@@ -211,6 +212,8 @@ def _restore(
 
 def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     """Restore a missing record from the last commit that has it, if any, and its later events."""
+    if hash_of_id(name) in erased.read_list(vault.root).records:
+        raise NotFoundError(f"{name} was erased", "git's history may hold it: cortex history")
     try:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:

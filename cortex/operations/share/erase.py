@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from cortex.core.model import event as events
+from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import is_among_briefings, is_event_path
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.layout import is_event_path
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.notes import erasure
 from cortex.core.notes.erasure import Eraser
 from cortex.core.text.strings import cortex_command, format_count
@@ -22,14 +23,13 @@ from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.vault import erased, files, private, settings
-from cortex.vault.git import changes, checkout, commit
+from cortex.vault.git import changes, checkout, commit, git_cli, objects as git
 from cortex.vault.git.changes import UncommittedChange
-from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 
 _MAX_UNASKED = 50  # files that are changed without a question
 _MAX_STATE_BYTES = 1 << 30  # of one private file
-_MAX_TRANSCRIPT_BYTES = 512_000_000  # of hosts' transcripts that are looked through
+_MAX_TRANSCRIPT_BYTES = 64_000_000  # of a host's transcript that are looked through
 
 
 class ErasePlace(NamedTuple):
@@ -92,7 +92,7 @@ def erase(
     problems = bring_up_to_date(vault, caller)
     eraser = _make_eraser(vault, caller, text)
     if history:
-        erase_history.check_rewritable(vault)
+        erase_history.check_rewritable(vault.root)
         problems += [] if dry_run else erase_history.fetch_all(vault.root)
     found = find_files(vault, eraser)
     objects = erase_history.find(vault, eraser) if in_git else {}
@@ -121,37 +121,12 @@ def erase(
 def _list_places(
     vault: Vault, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str]
 ) -> EraseResult:
-    places = [ErasePlace(_kind_of(path), path) for path in found]
+    layout = vault.layout()
+    places = [ErasePlace(layout.own_folder(path) or "file", path) for path in found]
     places += [ErasePlace("state", path) for path in _find_state(vault, eraser)]
     places += [ErasePlace(*one) for one in erase_history.describe(vault.root, objects)]
     left = tuple(f"{path}: its host may still send it" for path in _find_transcripts(eraser))
     return EraseResult(tuple(places), False, False, len(found), left=left)
-
-
-def apply(
-    vault: Vault,
-    caller: Caller,
-    eraser: Eraser,
-    found: dict[str, bytes],
-    objects: dict[str, str],
-    *,
-    history: bool,
-) -> list[Problem]:
-    """Erase it from these files of the vault and from all that is derived, and commit that."""
-    with record_lock(vault):
-        done, problems = _erase_files(vault, caller, eraser, found, objects, history=history)
-    _drop_derived(vault, eraser)
-    problems += try_heal(vault, caller)
-    if not checkout.is_in_repository(vault.root):
-        return problems
-    ours = changes.list_changes(vault.root)
-    known, tracked = {one.path for one in ours}, erase_history.tracked(vault.root)
-    more = [one for one in done if one.path not in known and {one.path, one.moved_with} & tracked]
-    try:
-        made = commit.commit_changes(vault.root, [*ours, *more])
-    except ConflictError as error:
-        return [*problems, Problem(".git", f"nothing is committed: {error.message}", error.hint)]
-    return [*problems, *made.problems, *made.withheld]
 
 
 def _make_eraser(vault: Vault, caller: Caller, text: str) -> Eraser:
@@ -162,13 +137,10 @@ def _make_eraser(vault: Vault, caller: Caller, text: str) -> Eraser:
         if not is_event_path(named[0].path):
             return erasure.make_eraser((), [text], named[0].events)
         made = index.catalogue.find(NoteFilter(event=text, not_types=("session",)))
-        alone = [row.id for row in made if set(row.events) == {text}]
-        return erasure.make_eraser((), alone, [text])
+        return erasure.make_eraser((), [row.id for row in made if row.events == (text,)], [text])
 
     if eraser := query_index(vault, caller.progress, look_up):
         return eraser
-    if events.is_event_id(text):
-        return erasure.make_eraser((), events=[text])
     if len(text) < erasure.MIN_CHARS:
         message = f"{text!r} has fewer than {erasure.MIN_CHARS} characters, and stands everywhere"
         raise InvalidInputError(message, "give more of what is to go")
@@ -180,55 +152,38 @@ def find_files(vault: Vault, eraser: Eraser) -> dict[str, bytes]:
     found = {}
     for folder, folders, names in os.walk(vault.root):
         below = os.path.relpath(folder, vault.root)
-        parent = "" if below == "." else f"{below}/"
         folders[:] = [name for name in folders if name != ".git"]
-        for path in (parent + name for name in sorted(names)):
-            if path.startswith(f"{erased.folder_of(vault.root)}/") or path == ".git":
-                continue
-            try:
-                data = files.read(vault.root, path)
-            except (CortexError, OSError):
-                continue  # a link, or what nobody may read
-            is_named = eraser.erase_name(os.fsencode(path)) != os.fsencode(path)
-            if is_named or eraser.erase(path, data) != data or eraser.holds(data):
-                found[path] = data
+        for path in (os.path.normpath(f"{below}/{name}") for name in sorted(names)):
+            with suppress(CortexError, OSError):  # a link, or what nobody may read
+                is_listed = path.startswith(f"{erased.folder_of(vault.root)}/")
+                data = b"" if is_listed else files.read(vault.root, path)
+                if _new_name(eraser, path) != path or eraser.holds(data):
+                    found[path] = data
     return found
 
 
-def _kind_of(path: str) -> str:
-    if is_event_path(path):
-        return "inbox" if "inbox/" in path else "event"
-    if is_among_briefings(path):
-        return "page"
-    if path == SETTINGS_FILE:
-        return "settings"
-    own = next((one for one in ("record", "session") if f"/{one}s/" in f"/{path}"), "")
-    return own or ("note" if path.endswith(".md") else "file")
+def _new_name(eraser: Eraser, path: str) -> str:
+    return os.fsdecode(eraser.erase_name(os.fsencode(path)))
 
 
 def _find_state(vault: Vault, eraser: Eraser) -> list[str]:
     """The private files of this user about the vault that hold it, and the caches of its notes."""
     walked = [*os.walk(vault.state_folder()), *os.walk(vault.cache_folder())]
     paths = [os.path.join(folder, name) for folder, _, names in walked for name in sorted(names)]
-    return [
-        path
-        for path in paths
-        if not path.endswith(".bundle") and eraser.holds(private.read(path, _MAX_STATE_BYTES))
-    ]
+    return [path for path in paths if eraser.holds(private.read(path, _MAX_STATE_BYTES))]
 
 
 def _find_transcripts(eraser: Eraser) -> list[str]:
-    found, read = [], 0
-    for host in HOST_NAMES:
-        for folder in transcript_folders(host, os.environ):
-            for path in list_paths(host, folder):
-                data = private.read(path, max(0, _MAX_TRANSCRIPT_BYTES - read))
-                read += len(data)
-                found += [path] if eraser.holds(data) else []
-    return found
+    paths = (
+        path
+        for host in HOST_NAMES
+        for folder in transcript_folders(host, os.environ)
+        for path in list_paths(host, folder)
+    )
+    return [path for path in paths if eraser.holds(private.read(path, _MAX_TRANSCRIPT_BYTES))]
 
 
-def _erase_files(
+def apply(
     vault: Vault,
     caller: Caller,
     eraser: Eraser,
@@ -236,45 +191,54 @@ def _erase_files(
     objects: dict[str, str],
     *,
     history: bool,
-) -> tuple[list[UncommittedChange], list[Problem]]:
-    """Change the files and add to the list of what was erased."""
-    root, problems = vault.root, []
-    done: dict[str, UncommittedChange] = {}
-    lines = erase_history.list_lines(vault, eraser, objects, history=history)
-    for path, data in found.items():
-        try:
-            new = eraser.erase(path, data)
-            target = os.fsdecode(eraser.erase_name(os.fsencode(path)))
-            if new is None:
-                files.remove(root, path)
-            elif new != data:
-                files.replace(root, path, new, data)
-            if new is not None and target != path:
-                while files.exists(root, target):
-                    folder, slash, name = target.rpartition("/")
-                    target = f"{folder}{slash}2-{name}"
-                files.move(root, path, target)
-                done[target] = UncommittedChange(target, "A", path)
-            moved = new is None or target != path
-            done[path] = UncommittedChange(
-                path, "D" if moved else "M", target if target != path else ""
-            )
-            if is_event_path(path):
-                blob = erased.blob_id(new or b"", is_sha256=erase_history.is_sha256(root))
-                lines.append(("event", events_id(path), blob))
-            if new == data and target == path:
-                problems.append(
-                    Problem(path, "holds it and is no text", "remove it, then run this again")
-                )
-        except (CortexError, OSError) as error:
-            problems.append(Problem(path, f"was not erased: {error}", "run the command again"))
-    lines += [("record", id_) for id_ in eraser.records]
-    path = erased.add_lines(root, new_event_id(caller), sorted(set(lines)))
-    return [*done.values(), UncommittedChange(path, "A")], problems
+) -> list[Problem]:
+    """Erase it from these files of the vault and from all that is derived, add to the list of what
+    was erased, and commit that. Returns what was not done."""
+    root, id_chars, tracked = vault.root, 40, set[str]()
+    lines: set[tuple[str, ...]] = {
+        ("record", hash_) for id_ in eraser.records if (hash_ := erasure.hash_of_id(id_))
+    }
+    if checkout.is_in_repository(root):
+        lines |= set(erase_history.list_lines(root, eraser, objects, history=history))
+        id_chars = len(git.empty_tree(root))
+        tracked |= {os.fsdecode(one) for one in git_cli.run(root, ["ls-files", "-z"]).split(b"\0")}
+    problems, changed = list[Problem](), set[str]()
+    with record_lock(vault):
+        for path, data in found.items():
+            try:
+                new = eraser.erase(path, data)
+                target = path if new is None else _free_name(root, path, _new_name(eraser, path))
+                if is_event_path(path) and new is not None:
+                    lines.add(("event", stem_of(path), erased.blob_id(new, id_chars)))
+                if (new, target) == (data, path):
+                    hint = "remove it, then run this again"
+                    problems.append(Problem(path, "holds it and is no text", hint))
+                elif target == path and new is not None:
+                    files.replace(root, path, new, data)
+                else:
+                    if new is not None:
+                        files.create(root, target, new)
+                    files.remove(root, path)
+                changed |= {path, target} if path in tracked else set()
+            except (CortexError, OSError) as error:
+                problems.append(problem_of(path, error, "run the command again"))
+        erased.add_lines(root, new_event_id(caller), sorted(lines))
+    _drop_derived(vault, eraser)
+    problems += try_heal(vault, caller)
+    if not checkout.is_in_repository(root):
+        return problems
+    ours = changes.list_changes(root)
+    more = sorted(changed - {one.path for one in ours})
+    made = commit.commit_changes(root, [*ours, *(UncommittedChange(path, "M") for path in more)])
+    return [*problems, *made.problems, *made.withheld]
 
 
-def events_id(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
+def _free_name(root: str, path: str, target: str) -> str:
+    """The name that a file gets: another one where that is taken."""
+    while target != path and files.exists(root, target):
+        folder, name = os.path.split(target)
+        target = os.path.join(folder, f"2-{name}")
+    return target
 
 
 def _drop_derived(vault: Vault, eraser: Eraser) -> None:
@@ -286,7 +250,4 @@ def _drop_derived(vault: Vault, eraser: Eraser) -> None:
                 private.remove(os.path.join(cache, name))
     for path in _find_state(vault, eraser):
         data = private.read(path, _MAX_STATE_BYTES)
-        if erasure.is_binary(data):
-            private.remove(path)
-        else:
-            private.replace(path, eraser.erase_text(data, is_plain=True))
+        private.replace(path, eraser.erase_text(data, is_plain=True))

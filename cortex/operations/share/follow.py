@@ -107,7 +107,7 @@ def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:
     held = erase_history.find(vault, eraser)
     apply(vault, caller, eraser, find_files(vault, eraser), held, history=True)
     git_cli.run(root, ["update-ref", _START_REF, start])
-    rewrite.rewrite(root, erase_history.changes_of(eraser, erase_history.find(vault, eraser)))
+    rewrite.rewrite(root, eraser, erase_history.find(vault, eraser))
     new = git_cli.find_commit(root, _START_REF)
     git_cli.run(root, ["update-ref", "-d", _START_REF])
     return new

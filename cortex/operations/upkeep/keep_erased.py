@@ -8,7 +8,7 @@ from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
-from cortex.core.notes.erasure import make_eraser
+from cortex.core.notes.erasure import hash_of_id, make_eraser
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.vault import erased, files
@@ -30,9 +30,13 @@ def keep_erased(vault: Vault, caller: Caller, listed: ErasedList) -> list[MergeR
         wanted = listed.events.get(stem_of(path), "") if is_event_path(path) else ""
         if (wanted and wanted != one.blob) or one.blob in listed.blobs:
             back[path] = wanted or listed.blobs[one.blob]
-    if listed.records:
-        ids = NoteFilter(ids=listed.records)
-        rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(ids))
+    ends = [NoteFilter(id_end=f"-{hash_}") for hash_ in listed.records]
+    if ends:
+        rows = query_index(
+            vault,
+            caller.progress,
+            lambda index: [row for one in ends for row in index.catalogue.find(one)],
+        )
         back |= {row.path: "" for row in rows if not is_event_path(row.path)}
     texts = objects.read_blobs(root, back.values())
     done = []
@@ -56,7 +60,7 @@ def drop_erased_sides(root: str) -> None:
     records = erased.read_list(root).records
     stages = objects.list_unmerged_stages(root) if records else []
     texts = objects.read_blobs(root, [one.blob for one in stages])
-    gone = {one.path for one in stages if note_id(texts.get(one.blob, b"")) in records}
+    gone = {one.path for one in stages if hash_of_id(note_id(texts.get(one.blob, b""))) in records}
     for path in gone:
         if os.path.lexists(place := os.path.join(os.fsencode(objects.toplevel(root)), path)):
             os.unlink(place)

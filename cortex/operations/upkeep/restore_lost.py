@@ -22,6 +22,7 @@ from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
+from cortex.core.notes.erasure import hash_of_id
 from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue.filters import NoteFilter
@@ -68,8 +69,8 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
     problems: list[Problem] = []
     for commits, merge in _list_merges(root, new, _MAX_MERGES if last else _MAX_MERGES_AT_FIRST):
         for lost in find_lost(*_read_merge(root, commits, merge)):
-            blob = erased.blob_id(lost.data, is_sha256=len(head) == 64)
-            if lost.id in listed.records or blob in listed.blobs:
+            blob = erased.blob_id(lost.data, len(head))
+            if hash_of_id(lost.id) in listed.records or blob in listed.blobs:
                 continue
             done, problem = _restore_note(vault, caller, lost, commits, merge)
             resolved += [done] if done else []
@@ -112,7 +113,7 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
     return [
         Problem(path, message, f"cortex restore {id_}")
         for id_, path in sorted(missing.items())
-        if id_ and id_ not in ids and id_ not in listed.records
+        if id_ and id_ not in ids and hash_of_id(id_) not in listed.records
     ]
 
 

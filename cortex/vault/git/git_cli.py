@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import IO
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.lazy_re import lazy_re
@@ -112,17 +111,6 @@ def run_remote(
             "everything local is safe; run the command again when the network is back, "
             "or with a larger CORTEX_GIT_SILENCE (seconds) when the remote is slow",
         ) from None
-
-
-@contextmanager
-def open_pipe(directory: str, arguments: Sequence[str]) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """A git that is asked and answers as long as the `with` lasts: its input and its output."""
-    from cortex.vault.git import git_process  # noqa: PLC0415  6 ms, as below
-
-    flags = (*git_process.HARDENING_FLAGS, *git_process.NO_HOOKS_FLAGS)
-    environment = git_process.hardened_environment()
-    with git_process.piped(directory, ["git", *flags, *arguments], environment) as pipes:
-        yield pipes
 
 
 def command_error(

@@ -7,9 +7,8 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import IO
+from collections.abc import Mapping
+from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files, user_folders
@@ -89,23 +88,6 @@ def run_process(
                 with suppress(BrokenPipeError):
                     pipe.close()
     return process.returncode, output, complaint
-
-
-@contextmanager
-def piped(
-    directory: str, command: list[str], environment: Mapping[str, str]
-) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """A command's input and output while it runs; it is ended with the `with`."""
-    with subprocess.Popen(
-        command, cwd=directory, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process.stdin, process.stdout
-        finally:
-            process.kill()
 
 
 def _spawn(

@@ -133,27 +133,32 @@ def read_blobs(root: str, names: Iterable[str], max_bytes: int | None = None) ->
     """The content of blobs (up to `max_bytes`) by id, or by another name such as `HEAD:path`. What
     is no blob is left out."""
     wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
-
-    def cat_file(words: str) -> bytes:
-        lines = b"".join(os.fsencode(name) + b"\n" for name in wanted)
-        return git_cli.run(root, ["cat-file", words], stdin=lines, timeout=120.0)
-
     if wanted and max_bytes is not None:  # before git writes them out
-        sizes = (line.rpartition(b" ")[2] for line in cat_file("--batch-check").split(b"\n"))
+        lines = b"".join(os.fsencode(name) + b"\n" for name in wanted)
+        listed = git_cli.run(root, ["cat-file", "--batch-check"], stdin=lines, timeout=120.0)
+        sizes = (line.rpartition(b" ")[2] for line in listed.split(b"\n"))
         pairs = zip(wanted, sizes, strict=False)
         wanted = [name for name, size in pairs if size.isdigit() and int(size) <= max_bytes]
-    output = memoryview(cat_file("--batch") if wanted else b"")
-    blobs: dict[str, bytes] = {}
+    read = read_objects(root, wanted).items()
+    return {name: data for name, (kind, data) in read if kind == "blob"}
+
+
+def read_objects(root: str, names: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+    """The kind and content of each of these objects that there is."""
+    wanted = list(names)
+    lines = b"".join(os.fsencode(name) + b"\n" for name in wanted)
+    ran = git_cli.run(root, ["cat-file", "--batch"], stdin=lines, timeout=600.0) if wanted else b""
+    output = memoryview(ran)
+    found: dict[str, tuple[str, bytes]] = {}
     at = 0
     for name in wanted:  # git answers in the order in which it was asked
         line = bytes(output[at : at + len(name) * 4 + 200]).partition(b"\n")[0]
         at += len(line) + 1
         *_, kind, size = line.split(b" ")
         if size.isdigit():
-            if kind == b"blob":
-                blobs[name] = bytes(output[at : at + int(size)])
+            found[name] = kind.decode(), bytes(output[at : at + int(size)])
             at += int(size) + 1
-    return blobs
+    return found
 
 
 def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes, str]:

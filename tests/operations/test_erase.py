@@ -1,0 +1,196 @@
+"""`cortex erase`: what goes, what stays, what is asked; and what `delete` says of what it leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortex.core.notes.erasure import TOMBSTONE, derive_words, make_eraser
+from cortex.vault import erased
+from cortex.vault.locate import Vault
+
+PERSON = "Zoë Quux-Larch"
+Cortex = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Zoë Quux-Larch", "ZOË QUUX-LARCH", "zoe\u0308 quux\nlarch", "Zoë  Quux Larch", '"zo\\u00eb quux-larch"', "xZoë_quux_larchy"],
+)  # fmt: skip
+def test_words_are_found_in_any_case_form_and_spacing(text: str) -> None:
+    eraser = make_eraser([PERSON])
+    assert eraser.holds(text.encode())
+    left = eraser.erase("a.md", f"before {text} after\r\n".encode())
+    assert left is not None
+    assert TOMBSTONE in left.decode()
+    assert left.startswith(b"before ")
+    assert left.endswith(b" after\r\n")
+
+
+def test_names_ids_links_and_fields_stay_what_they_are() -> None:
+    eraser = make_eraser(["Quux"])
+    note = b"---\r\nid: call-quux-about-it-k3f7q2\r\ntitle: Quux calls\r\ntags: [quux, b]\r\n---\r\n# Quux calls\r\n\r\n[[call-quux-about-it-k3f7q2|Quux]] ![](img/quux.png)\r\n"
+    assert eraser.erase("records/decision/x.md", note) == (
+        b"---\r\nid: call-erased-about-it-k3f7q2\r\ntitle: erased calls\r\ntags: [erased, b]\r\n---\r\n# [ERASED] calls\r\n\r\n[[call-erased-about-it-k3f7q2|[ERASED]]] ![](img/erased.png)\r\n"
+    )
+    assert eraser.erase_name("Notes/Über Quux.md".encode()) == "Notes/Über erased.md".encode()
+    assert eraser.erase("a.toml", b'[projects]\nquux = "x"\n') == b'[projects]\nerased = "x"\n'
+
+
+def test_a_clone_finds_the_words_by_what_stands_in_their_place() -> None:
+    eraser = make_eraser(["Quux"])
+    before = b"---\nid: call-quux-k3f7q2\n---\nAsk Quux, or QUUX.\nNothing erased here.\n"
+    after = eraser.erase("a.md", before)
+    assert after is not None
+    assert {word.lower() for word in derive_words(before, after)} == {"quux"}
+
+
+@pytest.fixture
+def told(vault_from: Callable[[str], Vault], cortex: Cortex) -> Path:
+    vault = vault_from(
+        f"=== Own.md\n# Own\n\nFirst.\nAsk {PERSON} twice.\n\n=== img/zoë quux-larch.txt\nhers\n"
+    )
+    cortex("save", f"Call {PERSON} on Monday", "--type", "decision", "--why", f"{PERSON} knows")
+    cortex("save", "Keep the cart", "--type", "decision", "--why", "it holds")
+    return Path(vault.root)
+
+
+def texts(root: Path) -> dict[str, str]:
+    found = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes().decode() for path in found}
+
+
+def test_a_dry_run_lists_the_places_and_changes_nothing(told: Path, cortex: Cortex) -> None:
+    before = texts(told)
+    answer = json.loads(cortex("erase", PERSON, "--dry-run", "--json").stdout)
+    assert not answer["done"]
+    kinds = {place["kind"] for place in answer["places"]}
+    assert kinds >= {"events", "records", "briefings", "file", "state"}
+    assert texts(told) == before
+
+
+def test_words_go_from_every_file_and_from_what_is_derived(told: Path, cortex: Cortex) -> None:
+    assert cortex("erase", *PERSON.split()).returncode == 0  # the words, unquoted
+    after = texts(told)
+    assert [path for path, text in after.items() if "quux" in f"{path} {text}".lower()] == []
+    assert after["Own.md"] == f"# Own\n\nFirst.\nAsk {TOMBSTONE} twice.\n"
+    assert after["img/erased.txt"] == "hers\n"
+    private = (
+        path
+        for kind in (".cache", ".local")
+        for path in Path.home().glob(f"{kind}/**/*")
+        if path.is_file()
+    )
+    assert [path for path in private if b"quux" in path.read_bytes().lower()] == []
+    assert cortex("search", "monday").stdout.startswith(f"Call {TOMBSTONE} on Monday")
+    assert cortex("search", "quux").returncode == 1
+    assert cortex("doctor").returncode == 0
+    assert cortex("erase", PERSON).stdout.strip().endswith("it stands nowhere")
+
+
+def test_of_an_id_the_record_its_events_content_and_its_pages_lines_go(
+    told: Path, cortex: Cortex
+) -> None:
+    (record,) = told.glob("records/decision/call-*.md")
+    assert cortex("erase", record.stem).returncode == 0
+    assert not record.exists()
+    after = texts(told)
+    assert [path for path, text in after.items() if "monday" in text.lower()] == []
+    (event,) = (
+        text for path, text in after.items() if path.startswith("events/20") and TOMBSTONE in text
+    )
+    assert event.endswith(f"\n## Raw Content\n\n{TOMBSTONE}\n")
+    assert "Ask " in after["Own.md"]  # words were not asked for
+    assert "was erased" in cortex("restore", record.stem).stderr
+    assert cortex("extract", "--replay").returncode == 1
+    assert "Keep the cart" in cortex("search", "cart").stdout
+
+
+def test_the_list_holds_ids_and_no_word(told: Path, cortex: Cortex) -> None:
+    cortex("erase", PERSON)
+    listed = erased.read_list(str(told))
+    assert len(listed.events) == 1
+    lines = "".join(path.read_text() for path in (told / "events/erased").iterdir()).splitlines()
+    assert {line.split()[0] for line in lines} == {"#", "event"}
+
+
+def test_many_files_change_only_when_somebody_says_so(told: Path, cortex: Cortex) -> None:
+    for number in range(60):
+        (told / f"n{number}.md").write_text("Ask Quuxling.\n")
+    before = texts(told)
+    refused = cortex("erase", "quuxling")
+    assert refused.returncode == 1
+    assert "60 files" in refused.stderr
+    assert "--yes" in refused.stdout
+    assert texts(told) == before
+    assert cortex("erase", "quuxling", stdin="n\n").returncode == 1
+    assert texts(told) == before
+    assert cortex("erase", "quuxling", stdin="y\n").returncode == 0
+    assert texts(told)["n59.md"] == f"Ask {TOMBSTONE}.\n"
+
+
+def test_what_stands_everywhere_is_refused(told: Path, cortex: Cortex) -> None:
+    assert "fewer than 3 characters" in cortex("erase", "ab").stderr
+    assert "in no git repository" in cortex("erase", "abc", "--history").stderr
+
+
+def test_what_is_no_text_is_named_and_stays(told: Path, cortex: Cortex) -> None:
+    (told / "a.bin").write_bytes(b"\0\1quuxling\2")
+    answer = cortex("erase", "quuxling")
+    assert "a.bin: holds it and is no text" in answer.stdout
+    assert (told / "a.bin").read_bytes() == b"\0\1quuxling\2"
+
+
+def test_delete_says_what_stays_and_where(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    cortex("sync")
+    (record,) = told.glob("records/decision/keep-*.md")
+    said = cortex("delete", record.stem).stdout
+    assert (
+        f"its text stays in 1 event, git's history (1 commit): cortex erase {record.stem} (--history: there, too)"
+        in said
+    )
+    assert cortex("extract", "--replay").returncode == 1
+    assert cortex("delete", record.stem, "--hard", "--yes").returncode == 0
+    assert cortex("extract", "--replay").returncode == 1
+
+
+def test_a_turn_whose_record_was_deleted_is_no_hit_in_its_place(
+    vault: Vault, cortex: Cortex
+) -> None:
+    cortex("capture", "Decision: badgers sell nuts", "--type", "stop", "--session", "s")
+    cortex("normalize")
+    (record,) = Path(vault.root).glob("records/decision/*.md")
+    cortex("delete", record.stem)
+    assert "stop  " not in cortex("search", "badgers").stdout
+    assert "turn " not in cortex("remind", "who sells nuts, badgers?").stdout
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (["git add Own.md"], "changes are staged"),
+        (["git worktree add -q ../other"], "git worktree remove"),
+        (["git checkout -q --detach"], "no branch is checked out"),
+    ],
+)
+def test_a_history_that_cannot_be_rewritten_whole_is_left_alone(
+    told: Path, cortex: Cortex, git: Callable[..., str], how: list[str], said: str
+) -> None:
+    git(told, "init", "-q")
+    cortex("sync")
+    (told / "Own.md").write_text((told / "Own.md").read_text() + "more\n")
+    before = git(told, "rev-parse", "HEAD")
+    for command in how:
+        git(told, *command.split()[1:])
+    refused = cortex("erase", PERSON, "--history")
+    assert refused.returncode != 0
+    assert said in refused.stderr
+    assert git(told, "rev-parse", "HEAD") == before
+    assert PERSON in (told / "Own.md").read_text()
