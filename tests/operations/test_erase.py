@@ -69,7 +69,7 @@ def test_a_dry_run_lists_the_places_and_changes_nothing(told: Path, cortex: Cort
     answer = json.loads(cortex("erase", PERSON, "--dry-run", "--json").stdout)
     assert not answer["done"]
     kinds = {place["kind"] for place in answer["places"]}
-    assert kinds >= {"events", "records", "briefings", "file", "state"}
+    assert kinds >= {"event", "record", "briefing", "file", "state"}
     assert texts(told) == before
 
 
@@ -143,6 +143,18 @@ def test_what_is_no_text_is_named_and_stays(told: Path, cortex: Cortex) -> None:
     answer = cortex("erase", "quuxling")
     assert "a.bin: holds it and is no text" in answer.stdout
     assert (told / "a.bin").read_bytes() == b"\0\1quuxling\2"
+
+
+def test_under_git_it_is_committed_and_nothing_else_changes(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    cortex("sync")
+    assert "gone again" not in cortex("erase", PERSON).stdout
+    assert cortex("sync").returncode == 0
+    assert git(told, "status", "--porcelain") == ""
+    assert texts(told)["Own.md"] == f"# Own\n\nFirst.\nAsk {TOMBSTONE} twice.\n"
+    assert texts(told)["img/erased.txt"] == "hers\n"
 
 
 def test_delete_says_what_stays_and_where(

@@ -989,7 +989,9 @@ def test_moved_notes_are_not_removed_notes(first, clone) -> None:
 
 
 @pytest.mark.parametrize("rebase", ["false", "true"])
-def test_a_remote_that_was_rewritten_takes_no_note_away(tmp_path, first, clone, rebase) -> None:
+def test_a_remote_that_was_rewritten_stops_a_sync_and_is_followed_when_asked(
+    tmp_path, first, clone, rebase
+) -> None:
     a, b = first, clone("b")
     b.git("config", "pull.rebase", rebase)
     a.record("more-aaaaaa")
@@ -1001,10 +1003,28 @@ def test_a_remote_that_was_rewritten_takes_no_note_away(tmp_path, first, clone, 
     a.git("commit", "-qm", "rewritten")
     a.git("push", "-qf", "origin", "main")
     b.record("mine-aaaaaa")
+    for _ in range(2):  # what was fetched by the first one changes nothing
+        done = b.sync()
+        assert "was rewritten; nothing was merged" in done.trouble
+        assert "cortex sync --follow" in done.hint
+        assert {"records/decision/more-aaaaaa.md", "records/decision/mine-aaaaaa.md"} <= b.notes()
+    assert not sync(b.vault, b.caller(), follow=True).trouble
+    assert {f"records/decision/{name}-aaaaaa.md" for name in ("rewritten", "mine")} <= b.notes()
+    assert "records/decision/more-aaaaaa.md" not in b.notes()  # as the remote has it
     b.synced()
-    assert {
-        f"records/decision/{name}-aaaaaa.md" for name in ("more", "rewritten", "mine")
-    } <= b.notes()
+
+
+def test_a_remote_that_was_rewritten_outside_the_vault_stops_nothing(
+    tmp_path, first, clone
+) -> None:
+    a, b = first, clone("b")
+    a.git("commit", "-q", "--allow-empty", "-m", "code")
+    a.git("push", "-q")
+    b.synced()
+    a.git("commit", "-q", "--amend", "--allow-empty", "-m", "better code")
+    a.git("push", "-qf", "origin", "main")
+    b.record("mine-aaaaaa")
+    b.synced()
 
 
 def test_histories_without_a_common_beginning_are_not_mixed(tmp_path, first) -> None:

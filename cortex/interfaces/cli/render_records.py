@@ -125,12 +125,13 @@ def erase(answer: Any) -> Iterable[str]:
     kinds: dict[str, int] = {}
     for place in answer.places:
         kinds[place.kind] = kinds.get(place.kind, 0) + place.number
-    counts = format_counts(*((number, kind) for kind, number in kinds.items() if kind != "git ref"))
+    kinds.pop("git ref", None)
+    if answer.done and not answer.rewritten:
+        kinds.pop("git object", None)
+    counts = format_counts(*((number, kind) for kind, number in kinds.items()))
     yield f"{'erased from' if answer.done else 'stands in'} {counts or 'no place'}"
     for place in answer.places if not answer.done else ():
         yield f"  {place.kind} {path(place.where)}{f' ({place.number})' * (place.number > 1)}"
-    if answer.rewritten:
-        yield f"rewrote {format_count(answer.rewritten, 'ref')}"
     if answer.commands:
         yield "the remote still has it, until you run:"
         yield from (f"  {escape(command)}" for command in answer.commands)

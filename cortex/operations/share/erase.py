@@ -12,13 +12,13 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem, p
 from cortex.core.notes import erasure
 from cortex.core.notes.erasure import Eraser
 from cortex.core.text.strings import cortex_command, format_count
-from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.transcript_files import list_paths, transcript_folders
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.share import erase_history
+from cortex.operations.share.erase_history import ErasePlace, EraseResult
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
@@ -30,31 +30,6 @@ from cortex.vault.locate import Vault
 _MAX_UNASKED = 50  # files that are changed without a question
 _MAX_STATE_BYTES = 1 << 30  # of one private file
 _MAX_TRANSCRIPT_BYTES = 64_000_000  # of a host's transcript that are looked through
-
-
-class ErasePlace(NamedTuple):
-    """Where it stands."""
-
-    kind: (
-        str  # event, inbox, record, session, page, note, settings, file, state, git object, git ref
-    )
-    where: str  # a path, or what git calls it
-    number: int = 1  # of objects of git
-
-
-class EraseResult(NamedTuple):
-    """What was, or would be, erased."""
-
-    places: tuple[ErasePlace, ...]
-    done: bool
-    confirm: bool  # nothing was changed; `yes` would
-    files: int  # of the vault that change
-    rewritten: int = 0  # branches, tags and other refs
-    backup: str = ""  # a bundle of the history before, which still holds it
-    commands: tuple[str, ...] = ()  # that publish the rewritten history
-    left: tuple[str, ...] = ()  # what still holds it
-    hint: str = ""
-    problems: tuple[Problem, ...] = ()
 
 
 def erase(
@@ -106,12 +81,9 @@ def erase(
     problems += apply(vault, caller, eraser, found, objects, history=history)
     result = result._replace(done=True, problems=tuple(problems))
     if history:
-        rewritten = erase_history.rewrite_history(vault, new_event_id(caller), eraser)
-        return result._replace(
-            rewritten=rewritten.refs, backup=rewritten.backup, commands=rewritten.commands,
-            left=(*result.left, *rewritten.left),
-            hint=f"if a push is refused, since somebody pushed meanwhile: {again}",
-        )  # fmt: skip
+        hint = f"if a push is refused, since somebody pushed meanwhile: {again}"
+        result = erase_history.rewrite_history(vault, new_event_id(caller), eraser, result)
+        return result._replace(hint=hint)
     if objects:
         told = f"{format_count(len(objects), 'object')} of git, here and where they were pushed"
         return result._replace(left=(*result.left, f"{told}: {again}"))
@@ -122,9 +94,11 @@ def _list_places(
     vault: Vault, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str]
 ) -> EraseResult:
     layout = vault.layout()
-    places = [ErasePlace(layout.own_folder(path) or "file", path) for path in found]
+    places = [
+        ErasePlace((layout.own_folder(path) or "file").removesuffix("s"), path) for path in found
+    ]
     places += [ErasePlace("state", path) for path in _find_state(vault, eraser)]
-    places += [ErasePlace(*one) for one in erase_history.describe(vault.root, objects)]
+    places += erase_history.describe(vault.root, objects)
     left = tuple(f"{path}: its host may still send it" for path in _find_transcripts(eraser))
     return EraseResult(tuple(places), False, False, len(found), left=left)
 

@@ -22,13 +22,29 @@ _UNREACHED = (
 _UNKNOWN_PATH = "unknown.md"  # of a file that only an object that nothing names has
 
 
-class HistoryErased(NamedTuple):
-    """A history that was rewritten."""
+class ErasePlace(NamedTuple):
+    """Where it stands."""
 
-    refs: int
-    backup: str  # a bundle of the history before
-    commands: tuple[str, ...]  # that publish it
-    left: tuple[str, ...]  # what still holds it
+    kind: (
+        str  # event, inbox, record, session, page, note, settings, file, state, git object, git ref
+    )
+    where: str  # a path, or what git calls it
+    number: int = 1  # of objects of git
+
+
+class EraseResult(NamedTuple):
+    """What was, or would be, erased."""
+
+    places: tuple[ErasePlace, ...]
+    done: bool
+    confirm: bool  # nothing was changed; `yes` would
+    files: int  # of the vault that change
+    rewritten: int = 0  # branches, tags and other refs
+    backup: str = ""  # a bundle of the history before, which still holds it
+    commands: tuple[str, ...] = ()  # that publish the rewritten history
+    left: tuple[str, ...] = ()  # what still holds it
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 def check_rewritable(root: str) -> None:
@@ -73,14 +89,14 @@ def find(vault: Vault, eraser: Eraser) -> dict[str, str]:
     return rewrite.find_objects(vault.root, eraser.holds)
 
 
-def describe(root: str, found: dict[str, str]) -> list[tuple[str, str, int]]:
-    """Kind, name and number of what in git holds it."""
-    if not found:
-        return []
-    refs = [*rewrite.list_refs(root), "--reflog"]
-    numbers = ((ref, len(found.keys() & rewrite.reachable(root, ref))) for ref in refs)
-    named = [("git ref", ref.removeprefix("--"), number) for ref, number in numbers if number]
-    return [("git object", "", len(found)), *named]
+def describe(root: str, found: dict[str, str]) -> list[ErasePlace]:
+    """What in git holds it, and how many of the objects that do lead there."""
+    kinds = ("--branches", "--tags", "--remotes", "--glob=refs/stash", "--reflog") if found else ()
+    counts = {one: len(found.keys() & rewrite.reachable(root, one)) for one in kinds}
+    named = [
+        ErasePlace("git ref", one.lstrip("-"), number) for one, number in counts.items() if number
+    ]
+    return [ErasePlace("git object", "", len(found)), *named] if found else []
 
 
 def list_lines(
@@ -101,7 +117,7 @@ def list_lines(
             yield "history", id_
 
 
-def rewrite_history(vault: Vault, name: str, eraser: Eraser) -> HistoryErased:
+def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult) -> EraseResult:
     """Rewrite all refs, drop the old objects, and see that none holds it any more. A bundle of this
     name is made first."""
     root = vault.root
@@ -129,7 +145,9 @@ def rewrite_history(vault: Vault, name: str, eraser: Eraser) -> HistoryErased:
         for remote, ref, id_ in there
         if id_ in new and not ref.startswith(_PUSHED)
     ]
-    return HistoryErased(len(done), backup, commands, tuple(left))
+    return result._replace(
+        rewritten=len(done), backup=backup, commands=commands, left=(*result.left, *left)
+    )
 
 
 def _list_remote_refs(root: str) -> list[tuple[str, str, str]]:

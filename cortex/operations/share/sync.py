@@ -84,7 +84,7 @@ def sync(
     no_push: bool = False,
     yes: bool = False,
     only_records: bool = False,
-    follow: bool = False,
+    follow: Annotated[bool, PERSON_SETTING] = False,
     publish: Annotated[tuple[str, ...], PERSON_SETTING] = (),
 ) -> SyncResult:
     """Commit notes and records, merge what others pushed, push.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import note_id, stem_of
@@ -22,37 +23,32 @@ _GONE_AGAIN = "was erased, and a merge had brought it back; it is gone again"
 def keep_erased(vault: Vault, caller: Caller, listed: ErasedList) -> list[MergeResolution]:
     """Take out of the work tree what the list names and the last commit has again."""
     root, below = vault.root, objects.prefix(vault.root)
-    if not (listed.blobs or listed.events or listed.records):
-        return []
     back: dict[str, str] = {}  # path -> the blob that belongs there; empty: none does
-    for one in objects.list_index(root):
+    for one in objects.list_index(root) if listed.blobs or listed.events else ():
         path = os.fsdecode(one.path.removeprefix(below))
         wanted = listed.events.get(stem_of(path), "") if is_event_path(path) else ""
-        if (wanted and wanted != one.blob) or one.blob in listed.blobs:
-            back[path] = wanted or listed.blobs[one.blob]
-    ends = [NoteFilter(id_end=f"-{hash_}") for hash_ in listed.records]
-    if ends:
+        if files.exists(root, path) and (
+            (wanted or one.blob) != one.blob or one.blob in listed.blobs
+        ):
+            here = erased.blob_id(files.read(root, path), len(one.blob))
+            if here == one.blob or (wanted or here) != here:  # else somebody has put it right
+                back[path] = wanted or listed.blobs[one.blob]
+    if listed.records:
+        ends = [NoteFilter(id_end=f"-{hash_}") for hash_ in listed.records]
         rows = query_index(
-            vault,
-            caller.progress,
-            lambda index: [row for one in ends for row in index.catalogue.find(one)],
+            vault, caller.progress, lambda index: [*chain(*map(index.catalogue.find, ends))]
         )
         back |= {row.path: "" for row in rows if not is_event_path(row.path)}
     texts = objects.read_blobs(root, back.values())
-    done = []
-    for path in sorted(filter(lambda path: files.exists(root, path), back)):
-        current = files.read(root, path)
-        new = texts.get(back[path])
+    for path, wanted in sorted(back.items()):
+        current, new = files.read(root, path), texts.get(wanted)
         if new is None and is_event_path(path):  # git has not got its text yet
             new = make_eraser((), events=[stem_of(path)]).erase(path, current)
-        if new is None:
-            files.remove(root, path)
-        elif new != current:
+        if new is not None:
             files.replace(root, path, new, current)
-        else:
-            continue
-        done.append(MergeResolution(path, _GONE_AGAIN))
-    return done
+        elif not wanted:
+            files.remove(root, path)
+    return [MergeResolution(path, _GONE_AGAIN) for path in sorted(back)]
 
 
 def drop_erased_sides(root: str) -> None:
