@@ -13,6 +13,7 @@ from cortex.core.markdown.scan import scan
 from cortex.core.model.distillation import Distillation, compose_distillation
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.generated_text import event_lines
+from cortex.core.model.record import record_id
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -385,3 +386,39 @@ def test_normalizing_twice_changes_nothing(told: list[tuple[str, str, bool]]) ->
     for one, unfinished in itertools.product(events, (False, True)):
         vault.take(one, unfinished=unfinished)
     assert vault.notes == before
+
+
+ID, NOW = "20261127t120000z-abcdefghij", "2026-11-27T12:00:00Z"
+
+
+def test_the_tasks_of_a_capture_are_actions_and_the_rest_is_what_it_was():
+    text = "Decision: keep carts for a day.\n\n- [ ] Tell Ana (Ben, 1 December)\n- [x] Ask Cleo\n"
+    made = records_from_event(Event(ID, "manual", NOW, text))
+    assert [(one.type, one.title, one.status, one.owner, one.due) for one in made] == [
+        ("decision", "Keep carts for a day", "active", "", ""),
+        ("action", "Tell Ana", "open", "Ben", "2026-12-01"),
+        ("action", "Ask Cleo", "done", "", ""),
+    ]
+    assert len({one.id for one in made}) == 3
+    assert made == records_from_event(Event(ID, "manual", NOW, text))
+
+
+def test_one_task_keeps_the_id_that_it_had_and_a_stated_type_holds_for_a_box():
+    (made,) = records_from_event(Event(ID, "manual", NOW, "TODO: call the printer"))
+    assert (made.type, made.id) == ("action", record_id("Call the printer", ID))
+    (made,) = records_from_event(Event(ID, "manual", NOW, "- [ ] a box", record="decision"))
+    assert (made.type, made.title) == ("decision", "A box")
+
+
+def test_an_action_that_is_saved_or_captured_as_one_has_the_person_and_the_day_of_its_title():
+    title = "Send the offer (Ana, 1 December)"
+    saved = Event(ID, "observation", NOW, title, title=title, record="action")
+    for event in (Event(ID, "manual", NOW, title, record="action"), saved):
+        (made,) = records_from_event(event)
+        assert (made.type, made.owner, made.due) == ("action", "Ana", "2026-12-01")
+
+
+def test_of_a_turn_the_agent_s_own_tasks_count_and_those_of_the_person_do_not():
+    text = "> [!user] Go on\n> TODO: what the person asks\n\nDone.\n\n> TODO: somebody else's words\n\nTODO: rotate the keys\n- [ ] Verify the flag\n"
+    made = records_from_event(Event(ID, "stop", NOW, text, session="s"))
+    assert [(one.type, one.title) for one in made] == [("action", "Rotate the keys")]

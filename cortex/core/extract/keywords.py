@@ -18,6 +18,7 @@ from cortex.core.text.value import NamedTuple
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
+_MIN_INLINE_CONFIDENCE = 0.7  # of a label behind a sentence
 MAX_CANDIDATES = 300  # finds in one text; what is beyond stays in the event
 _MAX_SENTENCES = 1500
 # Characters of a sentence that are read around the word that was found.
@@ -34,6 +35,14 @@ _LEAD_RE = lazy_re(rf"{_LEAD_PATTERN}[*_]{{0,3}}")
 _MARKER_RE = lazy_re(
     rf"{_LINE_START_PATTERN}(?P<word>{_MARKER_WORDS})(?:[ ]?#?\d{{1,3}}|(?:[ ]"
     rf"|(?<!fix))\([^()\n]{{1,60}}\))?[*_]{{0,3}}[ ]?(?P<sign>[:：]|–|—|-(?= ))[*_]{{0,3}}"
+)
+# Behind the end of a sentence on its line, where the word begins with a capital: `Carts expire. Decision: keep them`.
+_INLINE_LABELS = sorted(
+    (word for word in MARKERS if MARKERS[word][0] in phrase_rules.INLINE_TYPES and MARKERS[word][1] >= _MIN_INLINE_CONFIDENCE),
+    key=len, reverse=True,
+)  # fmt: skip
+_INLINE_RE = lazy_re(
+    rf"(?<=[\w)\x01\"])[.!?][*_)]{{0,3}}[ ]{{1,3}}(?P<lead>[*_]{{0,3}})(?P<word>{'|'.join(_INLINE_LABELS)})[*_]{{0,3}}:[*_]{{0,3}}[ ](?=\S)"
 )
 _SECTION_RE = lazy_re(
     rf"(?m){_LINE_START_PATTERN}(?P<word>{'|'.join(sorted(SECTIONS, key=len, reverse=True))})"
@@ -79,8 +88,10 @@ def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[Ma
     low = f"\n{read.masked}"  # `\n` is searched faster than the beginning of a line
     has_heading = any(word in read.masked for word in _HEADING_WORDS)
     below = _find_under_headings(read, low) if has_heading else ()
+    inline = list(_find_inline_labels(read))
     finds = chain(
         ((*one, True, False) for one in _find_markers(read, low)),
+        ((*one, True, False) for one in inline),
         ((*one, False, False) for one in below),
         ((*one, TEAM_CONFIDENCE, True, True) for one in _find_team_phrases(read, phrases)),
     )
@@ -88,7 +99,8 @@ def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[Ma
     for start, end, type_, confidence, marked, whole in finds:
         if len(lines) >= MAX_CANDIDATES or start in lines:
             continue
-        if line := _marked_line(read, start, end, type_, confidence, whole=whole):
+        stop = min((one[0] for one in inline if one[0] > end), default=len(read.masked))
+        if line := _marked_line(read, start, end, type_, confidence, whole=whole, limit=stop):
             candidate = line.candidate._replace(is_marked=marked)
             lines[start] = line._replace(candidate=candidate)
     return sorted(lines.values())
@@ -106,6 +118,17 @@ def _find_markers(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, f
     for mark in _TIL_RE.finditer(low) if "til " in low else ():
         if read.text.startswith("TIL", mark.start("word") - 1) and _may_begin_line(read, mark):
             yield mark.start(), mark.end() - 1, "learning", _TIL_CONFIDENCE
+
+
+def _find_inline_labels(read: MaskedText) -> Iterator[tuple[int, int, str, float]]:
+    """Labels behind the end of a sentence, as `_find_markers`; none in quotes, a table or what others said."""
+    for label in _INLINE_RE.finditer(read.masked):
+        at = label.start("word")
+        line = read.masked[read.masked.rfind("\n", 0, at) + 1 : label.start()]
+        is_quoted = line.count('"') % 2 or line.count("“") > line.count("”")
+        is_told = is_quoted or line.lstrip().startswith(("|", ">"))
+        if read.text[at].isupper() and not is_told and not read.is_indented_code(at):
+            yield label.start("lead"), label.end(), *MARKERS[label["word"]]
 
 
 def _may_begin_line(read: MaskedText, mark: re.Match[str]) -> bool:
@@ -139,10 +162,18 @@ def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidat
 
 
 def _marked_line(
-    read: MaskedText, start: int, end: int, type_: str, confidence: float, *, whole: bool
+    read: MaskedText,
+    start: int,
+    end: int,
+    type_: str,
+    confidence: float,
+    *,
+    whole: bool,
+    limit: int,
 ) -> MarkedLine | None:
-    """The candidate of a line whose marker ends at `end`; of a team's phrase, the `whole` line."""
-    stop = read.paragraph_end(end)
+    """The candidate of a line whose marker ends at `end`, up to `limit`; of a team's phrase, the
+    `whole` line."""
+    stop = min(read.paragraph_end(end), limit)
     low = read.masked[end:stop].strip(" \t*_")
     if stop == end or not read.masked[end:stop].strip():
         return None

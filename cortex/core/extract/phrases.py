@@ -75,6 +75,7 @@ MARKERS: dict[str, tuple[str, float]] = {
     for word in words.split("|")
 }
 DASH_MARKERS = frozenset(MARKERS) - frozenset(_SECTIONS["no dash"][0].split("|"))
+INLINE_TYPES = ("decision", "rejection", "gotcha", "preference", "pattern", "learning")
 # Behind these words only a law tells a gotcha: `Important: never …`.
 ALERT_MARKERS = frozenset(("important", "remember", "warning"))
 SINGULAR_SECTIONS = _types_of("singular sections")

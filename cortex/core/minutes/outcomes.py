@@ -337,6 +337,8 @@ class OutcomeReader:
         elif lead := _LEADING_BRACKETS_RE.match(text):
             said = parse_people(lead[1], self.names)
             text = text[lead.end() :] if said else text
+        text, day = self._take_day_in_parenthesis(text)
+        due = due or day
         task, named, marked = parse_task([text, *details], self.names)
         dues = (find_due(each, self.date) for each in (text, *details))
         due = due or marked or next(filter(None, dues), "")
@@ -351,6 +353,18 @@ class OutcomeReader:
             yield from _question(task, line)
         elif any(char.isalnum() for char in task) and not parse_people(task, self.names, True):
             yield ActionItem(tidy_task_text(task), owner, due or self._due, done, line)
+
+    def _take_day_in_parenthesis(self, text: str) -> tuple[str, str]:
+        """The day beside somebody in the last parentheses, of which they stay: `(Ana, 1 December)`."""
+        named = _TRAILING_NAME_RE.search(text)
+        parts = [part.strip() for part in named[1].split(",")] if named else []
+        base = self.date or "2000-01-01"
+        days = [part for part in parts if is_date_only(part, base)]
+        day = find_due(days[0], self.date, is_cell=True) if len(days) == 1 else ""
+        people = ", ".join(part for part in parts if part not in days)
+        if not named or not day or not parse_people(people, self.names):
+            return text, ""
+        return f"{text[: named.start()]}({people})", day
 
     def _subject(self, task: str) -> str:
         """Who begins a task: an attendee, or somebody with two names before a verb."""

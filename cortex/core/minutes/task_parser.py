@@ -34,6 +34,7 @@ _LEADING_NAME_RE = lazy_re(
     r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]"
     r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
+_PREPOSITION_RE = lazy_re(r"(?i)\b(?:to|with|from|for|by|mit|von|für|con|para|avec|pour|à)[ ]$")
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{1,80})\)[ .]{0,3}$")
 NAME_SEPARATOR_RE = lazy_re(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
 _NAME_RE = lazy_re(r"[^\W\d_][\w'’.-]{0,40}")
@@ -110,7 +111,7 @@ def _take_mention(text: str) -> tuple[str, str]:
     if not found:
         return text, ""
     first, last = found[0], found[-1]
-    if not text[last.end() :].strip(" .,;"):
+    if not text[last.end() :].strip(" .,;") and not _PREPOSITION_RE.search(text[: last.start()]):
         return text[: last.start()], last[1]
     return text[: first.start()] + text[first.start() + 1 :], first[1]
 

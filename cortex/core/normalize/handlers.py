@@ -9,19 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortex.core.distill.records import distilled_records
-from cortex.core.extract.candidate import (
-    TAG_LAYER,
-    TITLE_LIMIT,
-    LeadingPhrases,
-    candidate_to_record,
-    make_title,
-)
-from cortex.core.extract.extraction import (
-    PASSAGE_TYPES,
-    TAGS_ONLY_TYPES,
-    extract_records,
-    find_candidates,
-)
+from cortex.core.extract.candidate import LeadingPhrases
+from cortex.core.extract.extraction import PASSAGE_TYPES, TAGS_ONLY_TYPES, extract_records
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, topics, turn_summary
@@ -29,7 +18,6 @@ from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import (
-    RECORD_TYPES,
     SCOPES,
     Record,
     canonical_type,
@@ -39,7 +27,6 @@ from cortex.core.model.record import (
     initial_status,
     is_record_type,
     record_id,
-    split_leading_word,
     without_repeated_title,
 )
 from cortex.core.normalize import session_note as sessions
@@ -53,11 +40,17 @@ from cortex.core.normalize.changes import (
     UpsertTopic,
     parse_timestamp,
 )
-from cortex.core.normalize.session_note import MARKDOWN_DECORATION_RE
+from cortex.core.normalize.text_records import (
+    base_record,
+    manual_records,
+    read_task,
+    turn_tasks,
+    type_and_title,
+)
 from cortex.core.notes import edit, note as notes
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import one_line, shorten, text_digest
+from cortex.core.text.strings import shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
@@ -65,7 +58,6 @@ MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 SESSION_TEXT_TYPES = (*events.TURN_TYPES, *TAGS_ONLY_TYPES)
 
 _UTC_TIME_RE = lazy_re(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
-_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s)")
 
 
 def parse_event(data: bytes, where: str) -> Event:
@@ -190,15 +182,10 @@ def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     passive = event.type == "passive"
     if passive and (found := _learning_records(part) or _session_records(part, phrases)):
         return found
-    if event.type == "manual" and not event.record and (marked := _marked_records(part)):
-        return marked
-    type_, title = _type_and_title(event)
-    type_ = "note" if passive else type_
-    return [
-        base_record(event)._replace(
-            id=record_id(title, event.id), type=type_, title=title, status=initial_status(type_)
-        )
-    ]
+    if event.type == "manual":
+        return manual_records(part)
+    title = type_and_title(event)[1]
+    return [base_record(event)._replace(id=record_id(title, event.id), title=title)]
 
 
 def _changes_for_records(
@@ -314,17 +301,9 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
     return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
 
 
-def base_record(event: Event) -> Record:
-    """A record with what every record takes over from its event; the handler says the rest."""
-    return Record(
-        id="", type="note", title="", body=event.text, created=event.at, events=(event.id,),
-        session=event.session, project=event.project, branch=event.branch, tags=event.tags,
-    )  # fmt: skip
-
-
 def _observation_record(event: Event) -> Record:
     """The record of a save. Invalid fields, which a hand may have written, are left out."""
-    leading_type, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
+    leading_type, title = type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
     title = shorten(event.title, MAX_SAVED_TITLE_CHARS) or title
     topic = topics.normalize_topic(event.topic) if event.topic else ""
     type_ = (
@@ -342,6 +321,8 @@ def _observation_record(event: Event) -> Record:
         confidence=event.confidence, priority=event.priority, supersedes=event.supersedes,
         relations=tuple(dict.fromkeys(relations)),
     )  # fmt: skip
+    if type_ == "action" and (task := read_task(title, event.at[:10])):
+        record = record._replace(owner=task.owner, due=task.due)
     return _as_topic_record(record) if topic else record._replace(id=record_id(title, event.id))
 
 
@@ -365,39 +346,14 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
     may_hold = event.type in PASSAGE_TYPES or turn_summary.may_hold_memory_tag(event.text)
     if tags_only and not may_hold:
         return []
+    tasks = turn_tasks(event) if event.type in PASSAGE_TYPES and not tags_only else []
     found = [
         _as_topic_record(one) if one.topic else one
         for one in extract_records(event.text, base_record(event), phrases, event.type)
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)
     said = {text_digest(one.body) for one in learned}
-    return [*learned, *(one for one in found if text_digest(one.body) not in said)]
-
-
-def _memory_tag_record(event: Event) -> Record | None:
-    """The record of a capture that is one memory tag with what it says."""
-    if not event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
-        return None
-    # Its patterns take 5 ms to compile, and few captures are tags.
-    from cortex.core.extract import memory_tags  # noqa: PLC0415
-
-    one = memory_tags.parse_single_tag(event.text)
-    return candidate_to_record(one, base_record(event)) if one else None
-
-
-def _marked_records(event: Event) -> list[Record]:
-    """The records of a capture that is one memory tag with what it says, or of which several lines,
-    or one below the first, say their kind."""
-    if tagged := _memory_tag_record(event):
-        return [tagged]
-    lines = event.text.splitlines()
-    if not any(":" in line or turn_summary.MEMORY_TAG_START in line.lower() for line in lines[1:]):
-        return []
-    found = [one for one in find_candidates(event.text) if one.is_marked or one.layer == TAG_LAYER]
-    first = next(number for number, line in enumerate(lines, 1) if line.strip())
-    if len(found) == 1 and found[0].line == first:
-        return []  # the rest of the text is about it
-    return [candidate_to_record(one, base_record(event)) for one in found]
+    return [*learned, *(one for one in found if text_digest(one.body) not in said), *tasks]
 
 
 def _as_topic_record(record: Record) -> Record:
@@ -407,16 +363,3 @@ def _as_topic_record(record: Record) -> Record:
     return record._replace(
         id=id_, tags=tags, supersedes=supersedes, relations=tuple(sorted(set(record.relations)))
     )
-
-
-def _type_and_title(event: Event) -> tuple[str, str]:
-    """The record's type, by a tag, else by the leading word; its title from the first line."""
-    line = next(line for line in event.text.splitlines() if line.strip())
-    word, text = split_leading_word(line)
-    tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
-    title = one_line(MARKDOWN_DECORATION_RE.sub("", text)) or one_line(event.text)
-    sentence = _SENTENCE_END_RE.search(title)
-    if sentence and sentence.start() <= TITLE_LIMIT:
-        title = title[: sentence.start()]
-    stated = event.record if event.record in RECORD_TYPES else ""
-    return stated or tagged or word or "note", make_title(title.rstrip(".:")) or "note"

@@ -7,114 +7,16 @@ import re
 
 from cortex.core.model.record import split_leading_word
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.tables import read_sections
 from cortex.core.text.value import NamedTuple
 
 _MAX_CHARS = 200  # of a statement that are read
-_NEGATIONS = frozenset(
-    [
-        "never",
-        "not",
-        "no",
-        "avoid",
-        "stop",
-        "dislike",
-        "hate",
-        "don't",
-        "doesn't",
-        "shouldn't",
-        "mustn't",
-        "won't",
-        "can't",
-        "cannot",
-        "isn't",
-    ]
-)
-# That what follows is wanted, or with a negation is not.
-_MARKERS = frozenset(
-    [
-        "always",
-        "should",
-        "must",
-        "prefer",
-        "prefers",
-        "like",
-        "likes",
-        "want",
-        "wants",
-        "use",
-        "uses",
-        "using",
-        "favor",
-        "favour",
-        "choose",
-        "keep",
-    ]
-)
-_LEADING_WORDS = frozenset(
-    [
-        "please",
-        "just",
-        "also",
-        "so",
-        "ok",
-        "then",
-        "i",
-        "we",
-        "you",
-        "the",
-        "user",
-        "team",
-        "everyone",
-        "let's",
-        "really",
-        "strongly",
-        "still",
-        "now",
-        "do",
-        "does",
-        "will",
-        "would",
-        "can",
-        "longer",
-        "to",
-        "be",
-    ]
-)
-_SMALL_WORDS = _MARKERS | frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "any",
-        "all",
-        "every",
-        "our",
-        "my",
-        "your",
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "in",
-        "on",
-        "of",
-        "for",
-        "to",
-        "at",
-        "with",
-        "from",
-        "and",
-        "or",
-        "be",
-        "is",
-        "are",
-        "everywhere",
-        "please",
-        "default",
-        "rather",
-    ]
-)
+_WORDS = {
+    name: frozenset(" ".join(lines).split()) for name, lines in read_sections(__file__).items()
+}
+_NEGATIONS, _MARKERS = _WORDS["negations"], _WORDS["markers"]
+_SMALL_WORDS = _WORDS["small"] | _MARKERS
+_BEFORE_WHAT = _WORDS["leading"] | _MARKERS | _NEGATIONS
 _REASON_RE = lazy_re(
     r"(?i)[.;:(–—]( |$)|,? (?:because|since|so that|due to)\b|, (?:as|it|they|that|this|which|we|i|our|the)\b| - "
 )
@@ -170,10 +72,10 @@ def _read(text: str) -> _Directive | None:
         said = f"{place[2]} {place[1]}"
     reason = _REASON_RE.search(said)
     said = said[: reason.start()] if reason else said
-    words = [match[0].lower() for match in _WORD_RE.finditer(said)]
-    spans = [match.span() for match in _WORD_RE.finditer(said)]
+    found = list(_WORD_RE.finditer(said))
+    words = [match[0].lower() for match in found]
     at, negations, has_marker, is_order = 0, 0, False, False
-    while at < len(words) and words[at] in _NEGATIONS | _MARKERS | _LEADING_WORDS:
+    while at < len(words) and words[at] in _BEFORE_WHAT:
         is_order = words[at] in _NEGATIONS
         if words[at] == "not" and not at:
             return None  # `not every test`
@@ -182,7 +84,7 @@ def _read(text: str) -> _Directive | None:
         at += 1
     if negations > 1 or at == len(words):
         return None
-    rest = said[spans[at][0] :]
+    rest = said[found[at].start() :]
     sides = _SIDES_RE.search(rest)
     if not sides and has_marker and "prefer" in " ".join(words[:at]):
         sides = re.search(r" to ", rest)

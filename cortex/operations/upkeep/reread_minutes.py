@@ -6,7 +6,8 @@ from cortex.core.minutes.note_items import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.normalize.handlers import base_record, parse_event
+from cortex.core.normalize.handlers import parse_event
+from cortex.core.normalize.text_records import base_record
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter

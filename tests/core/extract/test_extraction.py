@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.extract.candidate import MIN_RECORD_CONFIDENCE, Candidate
-from cortex.core.extract.extraction import becomes_record, find_candidates
+from cortex.core.extract.extraction import becomes_record, choose_candidates, find_candidates
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 
 
@@ -212,3 +212,21 @@ def test_ways_in_which_agents_say_what_was_decided(text, type_):
 )  # fmt: skip
 def test_chatter_in_the_same_words_is_none(text):
     assert [one for one in find_candidates(text) if one.confidence >= 0.5] == []
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("Carts expire now. Decision: keep carts for a day, because the table stays small.", [("decision", "keep carts for a day")]),
+    ("Done (see above). Gotcha: flock lies on NFS. Decision: use lease files.", [("gotcha", "flock lies on NFS."), ("decision", "use lease files.")]),
+    ("Decision: use SQLite. Gotcha: it locks on NFS.", [("decision", "use SQLite."), ("gotcha", "it locks on NFS.")]),
+    ("It took 3 s. **Decision:** cache it for a day.", [("decision", "cache it for a day.")]),
+    ("- It took 3 s. Learned: mocks hide faults.", [("learning", "mocks hide faults.")]),
+    ('He wrote "Carts expire. Decision: drop them."', []),
+    ("The page has the Decision: column. Then it ends.", []),
+    ("The parser reads it. decision: lowercase words are prose", []),
+    ("It is `done. Decision: in code` there.", []),
+    ("| Done. Decision: a cell of a table |", []),
+    ("We looked at it. Decision: pending", []),
+    ("See v1.2 Decision: no end of a sentence", []),
+])  # fmt: skip
+def test_a_label_behind_a_sentence_counts_but_not_in_quotes_code_or_tables(text, found):
+    assert [(one.type, one.text) for one in choose_candidates(text, (), "stop")] == found

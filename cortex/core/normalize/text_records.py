@@ -1,0 +1,138 @@
+"""The records of a text that somebody captured by hand, and of the tasks that a turn names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cortex.core.extract.candidate import TAG_LAYER, TITLE_LIMIT, candidate_to_record, make_title
+from cortex.core.extract.extraction import find_candidates
+from cortex.core.minutes.task_lines import TASK_LINE_RE, split_tasks
+from cortex.core.model import turn_summary
+from cortex.core.model.event import Event
+from cortex.core.model.record import (
+    RECORD_TYPES,
+    Record,
+    initial_status,
+    record_id,
+    split_leading_word,
+)
+from cortex.core.normalize.session_note import MARKDOWN_DECORATION_RE
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import one_line
+
+if TYPE_CHECKING:
+    from cortex.core.minutes.outcomes import ActionItem
+
+_BOX_RE = lazy_re(r"^[\s>]*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
+_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s)")
+# What may be a label behind the end of a sentence (`core/extract/keywords.py`).
+_INLINE_LABEL_RE = lazy_re(r"[\w)\"`][.!?][*_)]{0,3} {1,3}[*_]{0,3}[A-Z][A-Za-z ]{2,24}[*_]{0,3}:")
+
+
+def base_record(event: Event) -> Record:
+    """A record with what every record takes over from its event; the handler says the rest."""
+    return Record(
+        id="", type="note", title="", body=event.text, created=event.at, events=(event.id,),
+        session=event.session, project=event.project, branch=event.branch, tags=event.tags,
+    )  # fmt: skip
+
+
+def manual_records(event: Event) -> list[Record]:
+    """The records of a capture by hand: what it says, then its tasks. A type that the person gives holds
+    for a text that is nothing but tasks, too."""
+    found, rest = split_tasks(event.text, event.at[:10])
+    if found and not rest and _stated_type(event) in ("", "action"):
+        return _task_records(event, found, first=0)
+    said = event._replace(text=rest or event.text)
+    records = (not event.record and _marked_records(said)) or [_stated_record(said)]
+    return [*records, *_task_records(event, found if rest else [], first=1)]
+
+
+def turn_tasks(event: Event) -> list[Record]:
+    """The tasks that an agent names in a turn: by a label, or a check box with a day or a `@person`."""
+    said = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
+    if not TASK_LINE_RE.search(said):
+        return []
+    from cortex.core.extract.prose import blank_callouts  # noqa: PLC0415  few turns name a task
+
+    said = blank_callouts(said)
+    found, _ = split_tasks(said, event.at[:10], strict=True)
+    return _task_records(event._replace(text=said), found, first=1)
+
+
+def read_task(text: str, day: str) -> ActionItem | None:
+    """A text as the task that it is."""
+    return next(iter(split_tasks(f"- [ ] {text}", day)[0]), None)
+
+
+def _task_records(event: Event, found: Sequence[ActionItem], first: int) -> list[Record]:
+    """The records of tasks. The ordinal 0 is that of the text itself."""
+    lines = event.text.splitlines()
+    return [
+        base_record(event)._replace(
+            id=record_id(title, event.id, at), type="action", title=title, status="done" if one.done else "open",
+            owner=one.owner, due=one.due, body=_BOX_RE.sub("", lines[one.line - 1]),
+        )
+        for at, one in enumerate(found, first) if (title := make_title(one.text))
+    ]  # fmt: skip
+
+
+def _stated_record(event: Event) -> Record:
+    """The record of a whole text."""
+    type_, title = type_and_title(event)
+    task = read_task(title, event.at[:10]) if type_ == "action" else None
+    title = make_title(task.text) if task else title
+    return base_record(event)._replace(
+        id=record_id(title, event.id), type=type_, title=title, status=initial_status(type_),
+        owner=task.owner if task else "", due=task.due if task else "",
+    )  # fmt: skip
+
+
+def _stated_type(event: Event) -> str:
+    tagged = (tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES)
+    return event.record if event.record in RECORD_TYPES else next(tagged, "")
+
+
+def _memory_tag_record(event: Event) -> Record | None:
+    """The record of a capture that is one memory tag with what it says."""
+    if not event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
+        return None
+    # Its patterns take 5 ms to compile, and few captures are tags.
+    from cortex.core.extract import memory_tags  # noqa: PLC0415
+
+    one = memory_tags.parse_single_tag(event.text)
+    return candidate_to_record(one, base_record(event)) if one else None
+
+
+def _marked_records(event: Event) -> list[Record]:
+    """The records of a capture that is one memory tag with what it says, or of which several lines,
+    or one below the first, say their kind."""
+    if tagged := _memory_tag_record(event):
+        return [tagged]
+    lines = event.text.splitlines()
+    is_inline = bool(_INLINE_LABEL_RE.search(event.text))
+    if not is_inline and not any(
+        ":" in line or turn_summary.MEMORY_TAG_START in line.lower() for line in lines[1:]
+    ):
+        return []
+    found = [one for one in find_candidates(event.text) if one.is_marked or one.layer == TAG_LAYER]
+    first = next(number for number, line in enumerate(lines, 1) if line.strip())
+    if (
+        len(found) == 1
+        and found[0].line == first
+        and not (is_inline and split_leading_word(lines[first - 1])[0] == "")
+    ):
+        return []  # the rest of the text is about it
+    return [candidate_to_record(one, base_record(event)) for one in found]
+
+
+def type_and_title(event: Event) -> tuple[str, str]:
+    """The record's type, by a tag, else by the leading word; its title from the first line."""
+    line = next(line for line in event.text.splitlines() if line.strip())
+    word, text = split_leading_word(line)
+    title = one_line(MARKDOWN_DECORATION_RE.sub("", text)) or one_line(event.text)
+    sentence = _SENTENCE_END_RE.search(title)
+    if sentence and sentence.start() <= TITLE_LIMIT:
+        title = title[: sentence.start()]
+    return _stated_type(event) or word or "note", make_title(title.rstrip(".:")) or "note"
