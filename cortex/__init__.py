@@ -5,11 +5,20 @@
 
 from cortex.core import __version__ as __version__
 
+# Module -> what is handed on from it, which a command that captures does not load.
+_EXPORTS = {
+    "interfaces.python_api": ("Vault", "search", "search_decisions", "search_similar", "hybrid_search"),
+    "core.model.problem": (
+        "AmbiguousNameError", "ConflictError", "CortexError", "InvalidInputError", "NotFoundError",
+    ),
+}  # fmt: skip
+
 
 def __getattr__(name: str) -> object:
-    """`Vault`, which a command that captures does not load."""
-    if name == "Vault":
-        from importlib import import_module  # noqa: PLC0415  not before: commands pay for it
+    for module, names in _EXPORTS.items():
+        if name in names:
+            from importlib import import_module  # noqa: PLC0415  not before: commands pay for it
 
-        return import_module("cortex.interfaces.python_api").OpenVault
+            own = "OpenVault" if name == "Vault" else name
+            return getattr(import_module(f"cortex.{module}"), own)
     raise AttributeError(f"module 'cortex' has no attribute {name!r}")

@@ -1,4 +1,5 @@
-"""The verbs as methods of a vault, for programs in Python: `from cortex import Vault`."""
+"""The verbs as methods of a vault, for programs in Python: `from cortex import Vault`; and the four searches
+that earlier memories had as functions. `cortex/__init__.pyi` tells type checkers what they take and answer."""
 
 from __future__ import annotations
 
@@ -89,3 +90,26 @@ def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature
     own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     given = (whole.parameters[one.name] for one in declared.parameters)
     return whole.replace(parameters=[own, *given])
+
+
+def search(conn: Any, query: str, limit: int = 10, **options: object) -> list[Any]:
+    """The notes that `search` of a vault finds; `conn` is a `Vault` or its path."""
+    vault: Any = conn if isinstance(conn, OpenVault) else OpenVault(conn)
+    return list(vault.search(query, number=limit, **options).hits)
+
+
+def search_decisions(conn: Any, query: str, limit: int = 10, **options: object) -> list[Any]:
+    """The same of decisions and rejections alone."""
+    return search(conn, query, limit, type=("decision", "rejection"), **options)
+
+
+def search_similar(conn: Any, query: str, limit: int = 5, **options: object) -> list[Any]:
+    """The same by meaning alone, of a text: the vault's model makes its vector."""
+    return search(conn, query, limit, alpha=1.0, **options)
+
+
+def hybrid_search(
+    conn: Any, query: str, limit: int = 10, alpha: float = 0.5, **options: object
+) -> list[Any]:
+    """The same by words and meaning; `alpha` is what meaning counts, 0 to 1."""
+    return search(conn, query, limit, alpha=alpha, **options)

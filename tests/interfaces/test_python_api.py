@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pydoc
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 
+import cortex
 from cortex import Vault
+from cortex.core.model.parameters import MOMENT
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.schema import answer_type
 from cortex.operations import VERBS
+from cortex.operations.find.hits import Hit
 from cortex.operations.find.search import SearchResult
 
 NOT_THERE = {"completion", "edit", "mcp", "open", "schema", "watch"}  # for a shell or a terminal
@@ -94,3 +101,168 @@ def test_the_package_loads_no_verb_before_it_is_asked(vault) -> None:
     code = "import sys, cortex; print([m for m in sys.modules if m.startswith('cortex.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['cortex.core']\n"  # its version
+
+
+# What type checkers and editors see
+
+ERRORS = (
+    "AmbiguousNameError",
+    "ConflictError",
+    "CortexError",
+    "InvalidInputError",
+    "NotFoundError",
+)
+STUB = Path(cortex.__file__).with_suffix(".pyi")
+STUB_HEAD = '''"""What type checkers and editors see of `cortex`, made from the verbs: CORTEX_UPDATE=1 of its test writes it."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+{imports}
+
+__version__: str
+
+class _Progress(Protocol):
+    def __call__(self, what: str, done: int, total: int, /) -> object: ...
+
+class Vault:
+    """A vault, and each verb as a method."""
+
+    def __init__(
+        self, folder: str | os.PathLike[str] = "", *, cwd: str = "", progress: _Progress = ...
+    ) -> None:
+        """The vault at `folder`, else the one that a command would find in `cwd`."""
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the vault."""
+
+{methods}
+
+'''
+
+
+def accepted(kind: Any) -> list[str]:
+    """What a method takes for a parameter of a type: a value, and the words that say one."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return ["str", "int"] if arguments[1] == MOMENT else accepted(arguments[0])
+    if origin is Literal:
+        return [f"Literal[{', '.join(map(repr, arguments))}]"]
+    if origin in (list, tuple):
+        of_items = f"Iterable[{' | '.join(accepted(arguments[0]))}]"
+        return [of_items] if arguments[0] is str else [of_items, "str"]
+    if arguments:
+        return [word for one in arguments for word in accepted(one)]
+    return ["None" if kind is NoneType else kind.__name__]
+
+
+def method_of(name: str, answers: set[type]) -> str:
+    """The method of a verb; the classes of what it answers are added to `answers`."""
+    function = load_verb(name)
+    declared = declaration_of(function)
+    kind = answer_type(function)
+    parts = get_args(kind) if get_origin(kind) is UnionType else [kind]
+    written = []
+    for part in parts:
+        answers.update({get_origin(part) or part, *get_args(part)})
+        of_item = f"[{get_args(part)[0].__name__}]" if get_args(part) else ""
+        written.append(f"{part.__name__}{of_item}")
+    words, has_star = ["self"], False
+    for one in declared.parameters:
+        words += ["*"] if one.is_option and not has_star else []
+        has_star = one.is_option
+        default = "" if one.required else f" = {one.default!r}"
+        words.append(f"{one.name}: {' | '.join(dict.fromkeys(accepted(one.type)))}{default}")
+    summary = declared.summary
+    method = "import_" if name == "import" else name
+    return (
+        f'    def {method}({", ".join(words)}) -> {" | ".join(written)}:\n        """{summary}"""\n'
+    )
+
+
+def written_stub() -> str:
+    answers: set[type] = {Hit}
+    methods = "\n".join(method_of(name, answers) for name in sorted(VERBS.keys() - NOT_THERE))
+    lines = {f"from {one.__module__} import {one.__name__}" for one in answers}
+    for name in ERRORS:  # these are handed on
+        lines.add(f"from cortex.core.model.problem import {name} as {name}")
+    text = STUB_HEAD.format(imports="\n".join(sorted(lines)), methods=methods)
+    for name in ("search", "search_decisions", "search_similar", "hybrid_search"):
+        signature = inspect.signature(getattr(cortex, name))
+        words = []
+        for one in signature.parameters.values():
+            kind = "Vault | str | os.PathLike[str]" if one.name == "conn" else one.annotation
+            default = "" if one.default is one.empty else f" = {one.default!r}"
+            words.append(
+                f"**{one.name}: Any" if one.name == "options" else f"{one.name}: {kind}{default}"
+            )
+        doc = getattr(cortex, name).__doc__
+        text += f'def {name}({", ".join(words)}) -> list[Hit]:\n    """{doc}"""\n\n'
+    for what in (("check", "--select=I,F401", "--fix", "-q"), ("format",)):
+        ruff = [sys.executable, "-m", "ruff", *what, f"--stdin-filename={STUB}", "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def test_the_stub_is_what_the_verbs_declare() -> None:
+    wanted = written_stub()
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        STUB.write_text(wanted)
+    assert STUB.read_text() == wanted, "CORTEX_UPDATE=1 writes it anew"
+
+
+PROGRAM = """
+from cortex import CortexError, NotFoundError, Vault, hybrid_search, search, search_decisions, search_similar
+
+vault = Vault("v")
+for hit in vault.search("pears", number=5, type=["decision"], after="3m").hits:
+    print(hit.title.upper(), hit.score + 1)
+kept = vault.save("Use pears", type="decision", tags=("fruit",))
+print(kept.id)
+for found in (*search(vault, "pears"), *search_decisions("v", "pears"), *search_similar(vault, "pears", limit=5)):
+    print(found.path.upper())
+for change in vault.changes("x-1").changes:
+    print(change.what == "gone", change.path)
+try:
+    hybrid_search(vault, "pears", limit=10, alpha=0.5)
+except NotFoundError as error:
+    print(error.hint)
+except CortexError:
+    pass
+"""
+WRONG = """
+from cortex import Vault
+
+Vault("v").search("pears", limit=5)
+Vault("v").show(5).title
+Vault("v").searc("pears")
+"""
+
+
+def test_a_type_checker_sees_methods_parameters_and_answers(tmp_path) -> None:
+    for name, text in (("right.py", PROGRAM), ("wrong.py", WRONG)):
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent", "right.py", "wrong.py"]  # fmt: skip
+    environ = os.environ | {"MYPYPATH": str(STUB.parent.parent)}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    said = [line.partition(": error: ") for line in done.stdout.splitlines() if "error:" in line]
+    assert [place for place, *_ in said] == ["wrong.py:4", "wrong.py:5", "wrong.py:6"], done.stdout
+    assert "limit" in said[0][2]
+
+
+def test_searches_of_earlier_memories_take_a_vault_or_its_path(vault) -> None:
+    opened = Vault(vault.root)
+    kept = opened.save("Use pears", type="decision").id
+    opened.save("Pears bruise", type="gotcha")
+    assert {one.title for one in cortex.search(opened, "pears")} == {"Use pears", "Pears bruise"}
+    assert [one.id for one in cortex.search_decisions(vault.root, "pears")] == [kept]
+    assert [one.id for one in cortex.hybrid_search(Path(vault.root), "pears", 1, 0.0, type="decision")] == [kept]  # fmt: skip
+    assert len(cortex.search(opened, "pears", limit=1)) == 1
+    assert {one.title for one in cortex.search_similar(opened, "pears")} == {
+        "Use pears",
+        "Pears bruise",
+    }
+    with pytest.raises(cortex.InvalidInputError, match="alpha"):
+        cortex.hybrid_search(opened, "pears", alpha=7)
