@@ -20,7 +20,7 @@ from cortex.operations.find.timeline import timeline
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.lifecycle import lifecycle
 from cortex.operations.records.save import save
-from cortex.operations.sessions.brief import work_context as context
+from cortex.operations.sessions.context import context
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.locate import Vault
 

@@ -12,7 +12,6 @@ from cortex.core.model.problem import (
     InvalidInputError as InvalidInputError,
     NotFoundError as NotFoundError,
 )
-from cortex.operations.capture.capture import CaptureResult
 from cortex.operations.care.doctor import DoctorResult
 from cortex.operations.care.embed import EmbedResult, RebuildResult
 from cortex.operations.care.hooks import HooksResult
@@ -26,7 +25,6 @@ from cortex.operations.find.entities import EntityMentions, TopicListing
 from cortex.operations.find.graph import NoteGraph
 from cortex.operations.find.history import History
 from cortex.operations.find.hits import Hit, Listing
-from cortex.operations.find.note_ranks import NoteScore
 from cortex.operations.find.recall import RecallResult
 from cortex.operations.find.search import SearchResult
 from cortex.operations.find.show import ShownNote
@@ -34,19 +32,19 @@ from cortex.operations.find.timeline import Timeline
 from cortex.operations.projects.merge_projects import ProjectMerge
 from cortex.operations.projects.project import ProjectDetails, ProjectListing
 from cortex.operations.projects.promote import PromoteResult
-from cortex.operations.records.archive import ForgetResult
+from cortex.operations.records.capture import CaptureAnswer
 from cortex.operations.records.change_record import RecordChange
 from cortex.operations.records.consolidate import ConsolidateResult
 from cortex.operations.records.lifecycle import LifecyclePass, PruneResult
 from cortex.operations.records.new import NewResult
 from cortex.operations.records.relate import RelationChange
 from cortex.operations.records.restore import RestoreResult, RetryResult
-from cortex.operations.records.save import PassiveResult, SaveResult
-from cortex.operations.sessions.brief import ContextResult
+from cortex.operations.records.save import SaveResult
+from cortex.operations.sessions.context import ContextResult
 from cortex.operations.sessions.import_ import ImportResult
 from cortex.operations.sessions.reflect import ReflectResult
-from cortex.operations.sessions.session import SessionEndResult, SessionStartResult
-from cortex.operations.sessions.session_list import SessionDetails, SessionHit
+from cortex.operations.sessions.session_list import SessionResult
+from cortex.operations.share.erase_history import EraseResult
 from cortex.operations.share.git import GitDriversResult, MergeResult
 from cortex.operations.share.sync import SyncResult
 from cortex.operations.upkeep.heal import HealResult
@@ -82,7 +80,7 @@ class Vault:
 
     def archive(
         self, id: str, *, reason: str = "", words: bool = False, yes: bool = False
-    ) -> RecordChange | ForgetResult:
+    ) -> RecordChange:
         """Archive a record, by its name or by words that describe it."""
 
     def brief(
@@ -94,9 +92,7 @@ class Vault:
         all_branches: bool = False,
         print: bool = False,
         into: Literal["", "rules", "agents", "skill", "none"] = "",
-        context: bool = False,
-        number: int = 20,
-    ) -> BriefResult | ContextResult:
+    ) -> BriefResult:
         """Say what a session in this project has to know."""
 
     def capture(
@@ -104,16 +100,17 @@ class Vault:
         text: str = "",
         *,
         type: str = "manual",
+        content: str = "",
         session: str = "",
         project: str = "",
         branch: str = "",
         tags: Iterable[str] = (),
         id: str = "",
-    ) -> CaptureResult:
+    ) -> CaptureAnswer:
         """Keep a text as an event in the inbox and print its id."""
 
     def changes(self, since: str = "") -> ChangeFeed:
-        """List the notes that were added, changed or removed since the last time."""
+        """List the notes that came, changed or went since a cursor."""
 
     def consolidate(
         self,
@@ -129,6 +126,9 @@ class Vault:
         number: int = 20,
     ) -> ConsolidateResult:
         """Find records that may say the same, or make them one."""
+
+    def context(self, *, project: str = "", branch: str = "", number: int = 20) -> ContextResult:
+        """Say where work stood: last sessions, prompts, what matters."""
 
     def delete(self, id: str, *, hard: bool = False, yes: bool = False) -> RecordChange:
         """Delete a record; its file stays, with the status `deleted`."""
@@ -168,6 +168,16 @@ class Vault:
         number: int = 20,
     ) -> EntityMentions:
         """Show which notes mention a file, URL, package or symbol."""
+
+    def erase(
+        self,
+        words: Iterable[str],
+        *,
+        history: bool = False,
+        dry_run: bool = False,
+        yes: bool = False,
+    ) -> EraseResult:
+        """Erase words, or a record with its events, for good."""
 
     def extract(
         self,
@@ -246,6 +256,9 @@ class Vault:
         no_obsidian: bool = False,
         folder: str = "",
         no_git: bool = False,
+        setup: bool = False,
+        force: bool = False,
+        wire: bool = False,
     ) -> InitResult:
         """Make a folder a vault; no note in it changes."""
 
@@ -392,7 +405,7 @@ class Vault:
         supersedes: Iterable[str] = (),
         learnings: bool = False,
         source: str = "",
-    ) -> SaveResult | PassiveResult:
+    ) -> SaveResult:
         """Save what was learned as a record, at once."""
 
     def search(
@@ -433,10 +446,10 @@ class Vault:
         orphans: bool = False,
         number: int = 10,
         since: str | int | None = None,
-    ) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:
+    ) -> SessionResult:
         """Begin or end a session, list sessions, or show one."""
 
-    def show(self, note: str, *, why: bool = False, branch: str = "") -> ShownNote | NoteScore:
+    def show(self, note: str, *, why: bool = False, branch: str = "") -> ShownNote:
         """Show a note whole, or explain how much it matters."""
 
     def status(self, *, branch: str = "") -> StatusResult:
@@ -451,6 +464,7 @@ class Vault:
         no_push: bool = False,
         yes: bool = False,
         only_records: bool = False,
+        follow: bool = False,
         publish: Iterable[str] = (),
     ) -> SyncResult:
         """Commit notes and records, merge what others pushed, push."""

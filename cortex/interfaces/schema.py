@@ -28,19 +28,13 @@ from cortex.hosts.host import EVENTS
 from cortex.hosts.mcp_settings import McpChange
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
-from cortex.operations.find.note_ranks import NoteScore
-from cortex.operations.records.archive import ForgetResult
-from cortex.operations.sessions.brief import ContextResult
 
 _PLAIN_TYPES: dict[Any, str] = {
     str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
 }  # fmt: skip
 _FORMATS: dict[object, str] = {DAY: "date", TIME: "date-time"}
 # Verbs import these only where they answer them.
-_LAZY_TYPES = {
-    one.__name__: one
-    for one in (BriefingSection, ContextResult, ForgetResult, McpChange, NoteScore, Problem)
-}
+_LAZY_TYPES = {one.__name__: one for one in (BriefingSection, McpChange, Problem)}
 _Schema = dict[str, Any]
 
 

@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "open": ("operations.find.open", "open"),
     "edit": ("operations.find.open", "edit"),
     "brief": ("operations.sessions.brief", "brief"),
+    "context": ("operations.sessions.context", "context"),
     "session": ("operations.sessions.session", "session"),
     "reflect": ("operations.sessions.reflect", "reflect"),
     "actions": ("operations.find.actions", "actions"),
@@ -67,7 +68,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "add": ("capture",),
     "backfill": ("embed",),
     "backlinks": ("graph",),
-    "context": ("brief", "--context"),
     "find": ("search",),
     "forget": ("archive", "--words"),
     "inspect": ("show",),
@@ -90,12 +90,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "update": ("revise",),
     "view": ("show",),
 }
+# What was an option of a verb and is a verb of its own.
+MOVED_OPTIONS = {("brief", "--context"): "context"}
 # The aliases that stay commands: for any other, standard error says which command runs.
 OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "brief", "changes", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
+    "actions", "brief", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
     "schema", "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})

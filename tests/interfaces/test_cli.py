@@ -204,7 +204,6 @@ def test_a_word_that_is_no_verb_means_one_and_says_so_unless_it_stays(cortex, al
 
 @pytest.mark.parametrize(("alias", "merged"), [
     (["score", "a"], ["show", "--why", "a"]),
-    (["context", "-n", "1"], ["brief", "--context", "-n1"]),
     (["find", "zebra"], ["search", "zebra"]),
     (["ls", "zebra"], ["search", "zebra"]),
     (["list", "zebra"], ["search", "zebra"]),
@@ -224,6 +223,14 @@ def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, fo
     assert (one.returncode, one.stderr) == (other.returncode, said + other.stderr)
     steady = re.compile(r'"uses": \d+|used \d+ times?|"last_use": "[^"]*"|, last .*')
     assert steady.sub("", one.stdout) == steady.sub("", other.stdout)
+
+
+def test_an_option_that_became_a_verb_is_understood(vault_from, cortex):
+    vault = vault_from("=== a.md\n---\nid: a\n---\nzebra\n")
+    for form in ([], ["--json"]):
+        said = cortex("brief", "--context", "-n1", *form, cwd=vault.root)
+        assert (said.returncode, said.stderr) == (0, "")
+        assert said.stdout == cortex("context", "-n", "1", *form, cwd=vault.root).stdout
 
 
 def test_aliases_that_write_write_as_their_verbs(cortex, vault):

@@ -144,7 +144,7 @@ MOMENTS = [
     (name, one.name)
     for name in VERBS
     for one in declaration_of(load_verb(name)).parameters
-    if one.name in ("since", "until", "as_of", "before", "after")
+    if one.name in ("since", "until", "as_of", "before", "after") and name != "changes"
 ]
 
 

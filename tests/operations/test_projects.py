@@ -17,7 +17,7 @@ from cortex.operations.find.entities import topic
 from cortex.operations.find.recall import recall
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.save import save
-from cortex.operations.sessions.brief import work_context as context
+from cortex.operations.sessions.context import context
 from cortex.operations.sessions.session import session
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize

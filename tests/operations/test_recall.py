@@ -22,7 +22,7 @@ from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
 from cortex.operations.find.timeline import timeline
 from cortex.operations.records.save import save
-from cortex.operations.sessions.brief import work_context as context
+from cortex.operations.sessions.context import context
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.state import access_log

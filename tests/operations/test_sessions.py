@@ -13,7 +13,8 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.records import change_record
-from cortex.operations.sessions.session import SessionEndResult, SessionStartResult, session
+from cortex.operations.sessions.session import session
+from cortex.operations.sessions.session_list import SessionResult
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 
@@ -40,13 +41,13 @@ def at(tmp_path: Path):
     return caller
 
 
-def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionStartResult:
+def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionResult:
     answer = session(vault, caller, "start", name, **options)
     assert answer.problems == []
     return answer
 
 
-def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionEndResult:
+def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionResult:
     answer = session(vault, caller, "end", name, **options)
     assert answer.problems == []
     return answer

@@ -15,8 +15,8 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.actions import actions
-from cortex.operations.find.note_ranks import NoteScore
 from cortex.operations.find.recall import recall
+from cortex.operations.find.show import ShownNote
 from cortex.operations.upkeep.normalize import normalize
 
 
@@ -189,8 +189,8 @@ def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole():
     parts = dict.fromkeys(f"{names} rank_centrality".split(), 0.0)
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
     told = "".join(
-        render_find.score(
-            NoteScore("a", "A", 0.5, parts, "a.md", "/v/a.md", "note", "", 0, "", "kept")
+        render_find.show(
+            ShownNote("a", "a.md", "A", "note", "", "", (), cut=False, score=0.5, parts=parts)
         )
     )
     assert "-0.000" not in told

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
-from cortex.operations import ALIASES, OFFICIAL_ALIASES
+from cortex.operations import ALIASES, MOVED_OPTIONS, OFFICIAL_ALIASES
 from cortex.vault.locate import find_vault
 from cortex.watcher.protocol import send_command
 
@@ -69,6 +69,14 @@ def expand_alias(name: str) -> tuple[str, ...]:
     if name in ALIASES and name not in OFFICIAL_ALIASES:
         sys.stderr.write(f"cortex: {name} is cortex {' '.join(words)}\n")
     return words
+
+
+def move_options(words: Sequence[str], at: int) -> list[str]:
+    """The words, of which the one at `at` is the verb, with the verb that an option has become."""
+    for (verb, option), own in MOVED_OPTIONS.items():
+        if words[at] == verb and option in words:
+            return [own if n == at else word for n, word in enumerate(words) if word != option]
+    return [*words]
 
 
 def asks_for_json(words: Sequence[str]) -> bool:

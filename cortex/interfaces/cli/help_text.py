@@ -22,7 +22,7 @@ PEOPLE = {
 GROUPS = {
     "For people": tuple(name for names in PEOPLE.values() for name in names),
     "For agents, and who sets them up": (
-        "hooks", "mcp", "import", "session", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
+        "hooks", "mcp", "import", "session", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
         "reflect", "extract", "distill",
     ),
     "To look after records and the vault": (

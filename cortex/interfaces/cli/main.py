@@ -79,6 +79,7 @@ def _run_command(argv: list[str]) -> int:
     at = daemon_client.verb_position(argv)
     if at < len(argv):
         argv = [*argv[:at], *daemon_client.expand_alias(argv[at]), *argv[at + 1 :]]
+        argv = daemon_client.move_options(argv, at)
     if at < len(argv) and argv[at] in daemon_client.DAEMON_VERBS:
         code = daemon_client.forward_command(argv)
         if code is not None:

@@ -15,10 +15,6 @@ from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
 
-# Of verbs that answer in several forms: class -> the name of its renderer and of its rules here.
-_OTHER_ANSWERS = {
-    "ContextResult": "context", "ForgetResult": "forget", "NoteScore": "score", "PassiveResult": "passive",
-}  # fmt: skip
 FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 # The modules that render answers, and whose; what is not named here is in `render_records`.
 _RENDERERS = {
@@ -29,7 +25,7 @@ _RENDERERS = {
         "actions", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
-    "render_sessions": ("brief", "distill", "extract", "import", "reflect", "session"),
+    "render_sessions": ("brief", "context", "distill", "extract", "import", "reflect", "session"),
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "completion": lambda answer: answer.script.splitlines(),
@@ -45,7 +41,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "distill": lambda answer: any(session.outcome == "failed" for session in answer.sessions),
     "entities": lambda answer: answer.name and not answer.entities,
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
-    "forget": lambda answer: answer.outcome in ("unclear", "none"),
+    "archive": lambda answer: answer.outcome in ("unclear", "none"),
     "heal": lambda answer: answer.stale,
     "mcp": lambda answer: any(one.fault for one in answer.changes),
     "merge": lambda answer: not answer.clean,
@@ -54,7 +50,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(("erase", "prune"), lambda answer: answer.confirm),
     "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (
-        getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
+        answer.outcome == "captured" or not (answer.id or answer.session or answer.hits)
     ),
     "sync": lambda answer: answer.trouble or answer.waiting or answer.held,
     "topic": lambda answer: not (answer.hits or answer.suggested),
@@ -68,8 +64,7 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
     Elsewhere an agent may read it: a text that was asked for is printed as it is, and lines about
     notes are escaped for an agent.
     """
-    form = _answer_form(verb, answer)
-    if not view.width and (pieces := _raw_content(form, answer)) is not None:
+    if not view.width and (pieces := _raw_content(verb, answer)) is not None:
         for piece in pieces:
             if hasattr(out, "buffer"):
                 out.flush()
@@ -88,7 +83,7 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
 
 def marked_text(verb: str, answer: Any) -> str:
     """The answer as its renderer gives it: `view.finish` makes text of it."""
-    return "\n".join(_text_renderer(verb, _answer_form(verb, answer))(answer))
+    return "\n".join(_text_renderer(verb)(answer))
 
 
 def print_paths(answer: Any, out: TextIO, view: View) -> None:
@@ -102,7 +97,7 @@ def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
     """The bytes of the text that this answer is; None where it is a page about several things."""
     if verb == "completion":
         return [answer.script.encode()]
-    if verb == "show":
+    if verb == "show" and not answer.parts:
         return iter_chunks(answer.file.removesuffix(answer.path), answer.path)
     if verb == "history" and answer.at:
         # What an event says is no file: a line end is only the end of what is printed.
@@ -113,23 +108,19 @@ def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
 
 def is_framed(verb: str, answer: Any) -> bool:
     """Whether what is printed stands in a frame of ours, and is neutral inside."""
-    return verb in FRAMED_VERBS and (verb != "brief" or getattr(answer, "print", False))
+    return verb in FRAMED_VERBS and (verb != "brief" or answer.print)
 
 
 def exit_code(verb: str, answer: Any) -> int:
     """0 for yes, 1 for no, 130 for an import that Ctrl-C ended."""
     if verb == "import" and answer.stopped:
         return _EXIT_INTERRUPTED
-    is_negative = _IS_NEGATIVE.get(_answer_form(verb, answer))
+    is_negative = _IS_NEGATIVE.get(verb)
     return int(bool(is_negative and is_negative(answer)))
 
 
-def _answer_form(verb: str, answer: Any) -> str:
-    return _OTHER_ANSWERS.get(type(answer).__name__, verb)
-
-
-def _text_renderer(verb: str, form: str = "") -> Callable[[Any], Iterable[str]]:
-    """The function named like the form, else like the verb; `change_lines` where there is none."""
+def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
+    """The function named like the verb; `change_lines` where there is none."""
     module, function = VERBS[verb]
     if verb in _TEXT_OF_VERB:
         return _TEXT_OF_VERB[verb]
@@ -138,7 +129,7 @@ def _text_renderer(verb: str, form: str = "") -> Callable[[Any], Iterable[str]]:
     name = next((name for name, verbs in _RENDERERS.items() if verb in verbs), "render_records")
     renderer: Callable[[Any], Iterable[str]] = getattr(
         import_module(f"cortex.interfaces.cli.{name}"),
-        function if form in ("", verb) else form,
+        function,
         text.change_lines,
     )
     return renderer

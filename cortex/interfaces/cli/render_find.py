@@ -125,7 +125,10 @@ def open(answer: Any) -> Iterable[str]:  # noqa: A001  the verb's name
 
 
 def show(answer: Any) -> Iterable[str]:
-    """On a terminal alone: see `render._raw_content`."""
+    """The text on a terminal alone: see `render._raw_content`."""
+    if answer.parts:
+        yield from _score_lines(answer)
+        return
     yield escape(answer.text.removesuffix("\n"), lines=True)
     if answer.vault == "personal":
         yield dim("(personal)", path(answer.file))
@@ -133,7 +136,7 @@ def show(answer: Any) -> Iterable[str]:
         yield f"{yellow('only the beginning is shown')}: open {path(answer.file)} in an editor"
 
 
-def score(answer: Any) -> Iterable[str]:
+def _score_lines(answer: Any) -> Iterable[str]:
     parts = answer.parts
     yield bold(answer.title)
     yield f"  {dim(answer.type or 'note', path(answer.path))}"

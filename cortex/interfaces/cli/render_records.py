@@ -9,6 +9,7 @@ from cortex.core.text.strings import cortex_command, format_count, shell_quote
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
+    change_lines,
     dim,
     format_counts,
     format_day,
@@ -81,6 +82,13 @@ def _opposite_lines(made: Any) -> Iterable[str]:
 
 
 def save(answer: Any) -> Iterable[str]:
+    for saved in answer.hits:
+        yield f"{saved.outcome} {path(saved.id)}  {dim(saved.title)}"
+    yield from _saved_lines(answer) if answer.id else ()
+    yield from problem_lines(answer.problems)
+
+
+def _saved_lines(answer: Any) -> Iterable[str]:
     yield f"{answer.outcome} {path(answer.id)}"
     yield f"  {dim(path(answer.file))}"
     if answer.suggested_topic:
@@ -90,13 +98,6 @@ def save(answer: Any) -> Iterable[str]:
     for similar in answer.similar:
         yield f"  looks like {path(similar.id)} ({similar.similarity:.2f}): {escape(similar.title)}"
     yield from _opposite_lines(answer)
-    yield from problem_lines(answer.problems)
-
-
-def passive(answer: Any) -> Iterable[str]:
-    for saved in answer.hits:
-        yield f"{saved.outcome} {path(saved.id)}  {dim(saved.title)}"
-    yield from problem_lines(answer.problems)
 
 
 def edit(answer: Any) -> Iterable[str]:
@@ -109,15 +110,15 @@ def restore(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-def forget(answer: Any) -> Iterable[str]:
+def archive(answer: Any) -> Iterable[str]:
     if answer.id:
-        yield from outcome_lines(answer)
-    elif answer.hits:
+        yield from change_lines(answer)
+        return
+    if answer.hits:
         yield "which of these?"
     for hit in answer.hits:
         yield f"  {escape(hit.id)}  {bold(hit.title)}  {dim(path(hit.file))}"
-    if not answer.id:
-        yield from hint_lines(answer)
+    yield from hint_lines(answer)
     yield from problem_lines(answer.problems)
 
 

@@ -44,13 +44,13 @@ _SOURCE_TEXTS = {"model": "by the model", "learnings": "below a heading for lear
 
 
 def session(answer: Any) -> Iterable[str]:
-    if hasattr(answer, "session"):
+    if answer.session:
         yield from _session_details_lines(answer)
-    elif hasattr(answer, "hits"):
+    elif not answer.id:
         yield from chain.from_iterable(map(_session_lines, answer.hits))
         yield from list_end_lines(answer, "sessions")
         return
-    elif hasattr(answer, "live"):
+    elif answer.outcome in ("started", "resumed"):
         yield escape(answer.name)
         if answer.outcome == "resumed":
             yield dim(f"it goes on in {answer.path}")

@@ -40,7 +40,7 @@ _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "
 
 def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -> str:
     """What a verb answered, for a model that has these tools. Nothing in it opens a frame of a host."""
-    if isinstance(answer, ShownNote):  # whose file would be printed
+    if isinstance(answer, ShownNote) and not answer.parts:  # whose file would be printed
         text = answer.text.replace(f"aliases: [{answer.title}]\n", "", 1)  # once more its title
         text = _EVENTS_RE.sub(r"\1", text).replace("provenance:\n---\n", "---\n", 1)
     else:

@@ -25,7 +25,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.distill.model_command import run_model
 from cortex.operations.distill.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.find import resolve_note
-from cortex.operations.records.save import SaveResult, save
+from cortex.operations.records.save import save
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
@@ -165,7 +165,6 @@ def _add_model_items(
             session=read[-1].session,
             project=read[-1].project,
         )
-        assert isinstance(saved, SaveResult)  # without --learnings
         kept.append(saved.id)
     problems = list(done.problems)
     if answer.dropped_count:

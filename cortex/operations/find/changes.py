@@ -20,10 +20,10 @@ class ChangeFeed(NamedTuple):
 
 
 def changes(vault: Vault, caller: Caller, since: str = "") -> ChangeFeed:
-    """List the notes that were added, changed or removed since the last time.
+    """List the notes that came, changed or went since a cursor.
 
-    Each answer has a cursor, which the next call takes; it outlives every process. Without one
-    there is nothing but the cursor of now. Where what changed is not known any more, as after cortex
+    Each answer has a cursor, which the next call takes; it outlives every process. Without one,
+    the answer is the cursor of now. Where what changed is not known any more, as after cortex
     rebuild, the answer says so (resync), and the whole is to be read again.
 
     since: the cursor of an earlier answer

@@ -3,7 +3,6 @@ score of one, and find those that have faded."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
@@ -123,23 +122,16 @@ class DueRecord(NamedTuple):
 class NoteScore(NamedTuple):
     """The score of a note, 0 to 5, and its parts."""
 
-    id: str
-    title: str
     score: float
     parts: dict[str, float]
-    path: str  # relative to the vault
-    file: str  # absolute path
-    type: str
-    status: str
     uses: int
     last_use: str  # UTC; empty when it was never used here
     lifecycle: str  # what a pass would do with it, and why
-    problems: tuple[Problem, ...] = ()
 
 
 def explain_score(
     vault: Vault, caller: Caller, find: Callable[[IndexSession], NoteRow], branch: str
-) -> NoteScore:
+) -> tuple[NoteRow, NoteScore, list[Problem]]:
     """How much the note that `find` finds matters now on `branch`, by default the one that is checked
     out."""
     current = branch or checkout.branch_of(caller.cwd)
@@ -151,20 +143,11 @@ def explain_score(
     (row, signals), problems = query_fresh(vault, caller, load)
     moment = epoch_seconds(caller.now)
     answer = importance.explain_score(signals, moment)
-    return NoteScore(
-        id=row.id,
-        title=row.title,
-        score=round(answer.score, 6),
-        parts={name: round(value, 6) + 0.0 for name, value in answer.parts.items()},
-        path=row.path,
-        file=os.path.join(vault.root, row.path),
-        type=row.type,
-        status=row.status,
-        uses=signals.uses,
-        last_use="" if signals.used is None else format_time(signals.used),
-        lifecycle=_describe_lifecycle(row, signals, moment),
-        problems=tuple(problems),
-    )
+    parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
+    last_use = "" if signals.used is None else format_time(signals.used)
+    lifecycle = _describe_lifecycle(row, signals, moment)
+    score = NoteScore(round(answer.score, 6), parts, signals.uses, last_use, lifecycle)
+    return row, score, problems
 
 
 def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:

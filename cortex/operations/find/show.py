@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES
@@ -20,14 +19,11 @@ from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log
 
-if TYPE_CHECKING:
-    from cortex.operations.find.note_ranks import NoteScore
-
 MAX_SHOWN_BYTES = 4 * 1024 * 1024  # bytes
 
 
 class ShownNote(NamedTuple):
-    """A note as its file has it."""
+    """A note as its file has it; with `why` how much it matters, and no text."""
 
     id: str
     path: str
@@ -39,11 +35,16 @@ class ShownNote(NamedTuple):
     cut: bool  # the file is longer than `MAX_SHOWN_BYTES`
     vault: str = "project"  # or personal: whose vault it lies in
     file: str = ""  # the note's absolute path
+    score: float = 0.0  # with `why`, as are those that follow: 0 to 5
+    parts: dict[str, float] = {}  # noqa: RUF012  the numbers that it is made of; nothing changes it
+    uses: int = 0
+    last_use: str = ""  # UTC; empty when it was never used here
+    lifecycle: str = ""  # what a pass would do with it, and why
 
 
 def show(
     vault: Vault, caller: Caller, note: NoteName, *, why: bool = False, branch: str = ""
-) -> ShownNote | NoteScore:
+) -> ShownNote:
     """Show a note whole, or explain how much it matters.
 
     It is found by its id, the beginning or end of its id, its path, file name or title.
@@ -66,7 +67,13 @@ def show(
     if why:
         from cortex.operations.find.note_ranks import explain_score  # noqa: PLC0415  5 ms
 
-        return explain_score(vault, caller, lambda index: find_one(index.catalogue, note), branch)
+        row, score, faults = explain_score(
+            vault, caller, lambda index: find_one(index.catalogue, note), branch
+        )
+        named = (row.id, row.path, row.title, row.type, row.status)
+        file = os.path.join(vault.root, row.path)
+        answer = ShownNote(*named, "", tuple(faults), cut=False, file=file)
+        return answer._replace(**score._asdict())
     project, (vault, row) = vault, find_in_vaults(vault, caller, note)
     data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]

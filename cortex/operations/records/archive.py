@@ -7,7 +7,7 @@ import os
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import NoteName, NoteQuery
-from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
@@ -24,7 +24,7 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.history import made_by
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import build_hit
 from cortex.operations.find.resolve_note import Named, command, command_name
 from cortex.operations.records.change_record import (
     Edited,
@@ -53,20 +53,6 @@ _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
 _WORD_WITH_DIGIT_RE = lazy_re(r"\b[^\W\d]*\d\w*")
 
 
-class ForgetResult(NamedTuple):
-    """The record that was archived, or those that may be meant."""
-
-    id: str = ""  # empty when none was archived
-    path: str = ""
-    outcome: str = "none"  # archived, unclear or none
-    undo: str = ""
-    hits: tuple[Hit, ...] = ()  # the candidates, best first
-    total: int = 0
-    hint: str = ""
-    problems: tuple[Problem, ...] = ()
-    file: str = ""  # absolute path
-
-
 class _ForgetCandidate(NamedTuple):
     row: NoteRow
     score: float  # of the search
@@ -82,7 +68,7 @@ def archive(
     reason: str = "",
     words: bool = False,
     yes: bool = False,
-) -> RecordChange | ForgetResult:
+) -> RecordChange:
     """Archive a record, by its name or by words that describe it.
 
     It is out of the briefings then, and behind the others in search; every link to it still works.
@@ -257,7 +243,7 @@ def find_replacement(index: IndexSession, row: NoteRow) -> tuple[str, NoteRow | 
 
 def archive_by_words(
     vault: Vault, caller: Caller, query: str, *, reason: str = "", yes: bool = False
-) -> ForgetResult:
+) -> RecordChange:
     """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
@@ -267,17 +253,15 @@ def archive_by_words(
     if not found:
         again = cortex_command("search", *query.split()[:8])
         hint = f"no current record holds these words: {again}"
-        return ForgetResult(hint=hint, problems=tuple(problems))
+        return RecordChange("", "", "none", hint=hint, problems=tuple(problems))
     best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
         hits = tuple(build_hit(vault, one.row, one.score) for one in found)
         hint = f"{command('archive', found[0].row)}, or archive --words … --yes for the first"
-        return ForgetResult(
-            outcome="unclear", hits=hits, total=len(hits), hint=hint, problems=tuple(problems)
-        )
+        change = RecordChange("", "", "unclear", hint=hint, problems=tuple(problems))
+        return change._replace(hits=hits, total=len(hits))
     done = archive_record(vault, caller, best.row.path, reason)
-    answer = ForgetResult(done.id, done.path, done.outcome, done.undo, file=done.file)
-    return answer._replace(problems=(*problems, *done.problems))
+    return done._replace(problems=(*problems, *done.problems))
 
 
 def _candidates(index: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:

@@ -18,6 +18,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
+from cortex.operations.find.hits import Hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock
@@ -51,6 +52,8 @@ class RecordChange(NamedTuple):
     links: tuple[str, ...] = ()  # of what was deleted: the notes that link to it
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
     file: str = ""  # absolute path
+    hits: tuple[Hit, ...] = ()  # of words that may mean several: these, best first
+    total: int = 0
 
 
 def change_record(

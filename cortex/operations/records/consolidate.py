@@ -353,7 +353,6 @@ def _save_merged(
         priority=max(priorities, default=None),
         derived_from=tuple(command_name(one.row) for one in originals if one.row.id != target),
     )
-    assert isinstance(saved, SaveResult)  # without --learnings
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
         message = f"{saved.id} has this text, and is {status}; the originals are as they were"

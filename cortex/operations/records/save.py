@@ -39,20 +39,34 @@ _MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as s
 _NOT_GLOBAL = "kept for this project: an agent's scope global needs a confidence above 0.8"
 
 
-class SaveResult(NamedTuple):
-    """The record that says it now."""
+class LearnedRecord(NamedTuple):
+    """One record of what was learned."""
 
     id: str
-    path: str
-    outcome: str  # created, updated or duplicate
-    topic: str
-    suggested_topic: str  # only where none was given
-    event: str
-    similar: tuple[SimilarRecord, ...]
-    contradicts: tuple[SimilarRecord, ...]
-    note: str  # what else there is to know; mostly nothing
-    problems: tuple[Problem, ...]
+    path: str  # relative to the vault
     file: str  # absolute path
+    title: str
+    type: str
+    topic: str
+    outcome: str  # created, updated or duplicate
+
+
+class SaveResult(NamedTuple):
+    """The record that says it now; with `learnings` the records of a text."""
+
+    id: str = ""
+    path: str = ""
+    outcome: str = ""  # created, updated or duplicate
+    topic: str = ""
+    suggested_topic: str = ""  # only where none was given
+    event: str = ""
+    similar: tuple[SimilarRecord, ...] = ()
+    contradicts: tuple[SimilarRecord, ...] = ()
+    note: str = ""  # what else there is to know; mostly nothing
+    problems: tuple[Problem, ...] = ()
+    file: str = ""  # absolute path
+    hits: tuple[LearnedRecord, ...] = ()  # of learnings
+    total: int = 0
 
 
 def save(
@@ -62,7 +76,7 @@ def save(
     session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
     priority: Annotated[int, Between(1, 10)] | None = None,
     derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (), learnings: bool = False, source: str = "",
-) -> SaveResult | PassiveResult:  # fmt: skip
+) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
 
     A topic has one record in its project and scope, with the last text; earlier ones stay in their
@@ -117,27 +131,6 @@ def save(
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
 
 
-class LearnedRecord(NamedTuple):
-    """One record of what was learned."""
-
-    id: str
-    path: str  # relative to the vault
-    file: str  # absolute path
-    title: str
-    type: str
-    topic: str
-    outcome: str  # created, updated or duplicate
-
-
-class PassiveResult(NamedTuple):
-    """What became of a text."""
-
-    event: str
-    hits: tuple[LearnedRecord, ...]
-    total: int
-    problems: tuple[Problem, ...]
-
-
 def save_learnings(
     vault: Vault,
     caller: Caller,
@@ -146,7 +139,7 @@ def save_learnings(
     session: str = "",
     project: str = "",
     source: str = "",
-) -> PassiveResult:
+) -> SaveResult:
     """Capture the text as an event of type `passive`, and make its records."""
     event = Event(
         id=new_event_id(caller),
@@ -166,7 +159,9 @@ def save_learnings(
         title, type_, topic = note.title, note.get("type"), note.get("topic")
         file = os.path.join(vault.root, path)
         records.append(LearnedRecord(note.get("id"), path, file, title, type_, topic, outcome))
-    return PassiveResult(event.id, tuple(records), len(records), done.problems)
+    return SaveResult(
+        event=event.id, hits=tuple(records), total=len(records), problems=done.problems
+    )
 
 
 def _place_by_scope(

@@ -112,12 +112,10 @@ def _keep(
     vault: Vault, caller: Caller, project: str, text: str, sources: Iterable[str]
 ) -> SaveResult:
     title, _, body = text.strip().partition("\n")
-    done = save_record(
+    return save_record(
         vault, caller, _HEADING_RE.sub("", title), type="+reflect", body=body.strip() or title,
         project=project, derived_from=tuple(sources),
     )  # fmt: skip
-    assert isinstance(done, SaveResult)
-    return done
 
 
 def _gather(

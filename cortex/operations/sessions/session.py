@@ -11,27 +11,25 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import session_note_id
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between, Since
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import cortex_command, encode_base32, format_time, one_line
-from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import capture, new_event_id
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find import resolve_session
-from cortex.operations.find.hits import Listing
 from cortex.operations.find.resolve_session import last_event_time, list_live_sessions
 from cortex.operations.find.show import read_note
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
-    SessionDetails,
     SessionHit,
+    SessionResult,
     event_text,
     list_sessions,
     session_hits,
@@ -41,32 +39,6 @@ from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fr
 from cortex.vault.locate import Vault
 
 _MAX_NAME_CHARS = 200
-
-
-class SessionStartResult(NamedTuple):
-    """A session that was started or resumed."""
-
-    id: str  # of its note
-    name: str
-    path: str
-    outcome: str  # started, or resumed
-    event: str
-    live: list[str]  # names of the others that are going on in this project
-    problems: list[Problem]
-    file: str  # absolute path
-
-
-class SessionEndResult(NamedTuple):
-    """A session that was ended."""
-
-    id: str
-    name: str
-    path: str
-    # ended; updated when it had been before; captured when its note cannot be written yet
-    outcome: str
-    event: str
-    problems: list[Problem]
-    file: str  # absolute path
 
 
 def session(
@@ -86,7 +58,7 @@ def session(
     orphans: bool = False,
     number: Annotated[int, Between(1, MAX_RESULTS)] = 10,
     since: Since | None = None,
-) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:
+) -> SessionResult:
     """Begin or end a session, list sessions, or show one.
 
     start answers the session's name, the given one or a new one; captures and saves with --session
@@ -142,7 +114,7 @@ def _clean_name(name: str, action: str) -> str:
     return name
 
 
-def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
+def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionResult:
     id_ = new_event_id(caller)
     if name:  # a session that may go on
         row, _ = query_fresh(vault, caller, lambda index: _row_of_session(index, name))
@@ -167,7 +139,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         raise CortexError(f"{captured.id} was captured, and no note came of it", hint)
     outcome = "resumed" if len(row.events) > 1 else "started"
     file = os.path.join(vault.root, row.path)
-    return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
+    answer = SessionResult(row.id, name, row.path, outcome, captured.id, others, file)
+    return answer._replace(problems=problems)
 
 
 def _row_of_session(index: IndexSession, name: str) -> NoteRow | None:
@@ -190,7 +163,7 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
-) -> SessionEndResult:
+) -> SessionResult:
     find = partial(_find_session_to_end, vault, caller, name=name, project=project)
     (row, name, goal, ended), problems = query_fresh(vault, caller, find)
     if any(text.strip() for text in parts):
@@ -205,7 +178,8 @@ def _end(
     if any(captured.id in one.where for one in problems):
         outcome = "captured"
     file = os.path.join(vault.root, row.path)
-    return SessionEndResult(row.id, name, row.path, outcome, captured.id, problems, file)
+    answer = SessionResult(row.id, name, row.path, outcome, captured.id, [], file)
+    return answer._replace(problems=problems)
 
 
 def _find_session_to_end(
@@ -234,7 +208,7 @@ def _find_session_to_end(
     return row, named, goal, ended
 
 
-def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHit]:
+def _close_orphans(vault: Vault, caller: Caller, name: str) -> SessionResult:
     """Close each session without an event for a day, as of its last event.
 
     `updated` stays: nothing happened now, and two clones that close a session write the same.
@@ -258,7 +232,7 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
         return session_hits(vault, index.catalogue, notes_of, live)
 
     hits = query_index(vault, caller.progress, find) if orphans else []
-    return Listing(hits, len(hits), [*problems, *more])
+    return SessionResult(hits=hits, total=len(hits), problems=[*problems, *more])
 
 
 def _closing_edit(row: NoteRow) -> change_record.NoteEdit:

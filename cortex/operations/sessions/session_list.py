@@ -23,7 +23,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
+from cortex.operations.find.hits import Hit, Hits, build_hit, make_hit
 from cortex.operations.find.resolve_session import (
     IS_SESSION,
     LiveSession,
@@ -67,22 +67,32 @@ class Prompt(NamedTuple):
     text: str
 
 
-class SessionDetails(NamedTuple):
-    """All of a session."""
+class SessionResult(NamedTuple):
+    """One session that was started or ended; a list of them; or, as `session`, all of one."""
 
-    session: SessionHit
-    summary: str
-    overview: str  # in markdown: what was asked, what came of it, what is open
-    prompts: list[Prompt]  # oldest first; of many, the last
-    events: list[str]  # a line each; of many, the last
-    records: Hits[Hit]  # what came from it
-    more: int  # of prompts and events
-    problems: list[Problem]
+    id: str = ""  # of its note, where it was started or ended, as are those that follow
+    name: str = ""
+    path: str = ""
+    # started or resumed; ended, updated when it had been before, captured when its note cannot be written yet
+    outcome: str = ""
+    event: str = ""
+    live: list[str] = []  # noqa: RUF012  names of the others that are going on in this project
+    file: str = ""  # absolute path
+    hits: list[SessionHit] = []  # noqa: RUF012  of a list
+    total: int = 0
+    session: SessionHit | None = None
+    summary: str = ""
+    overview: str = ""  # in markdown: what was asked, what came of it, what is open
+    prompts: list[Prompt] = []  # noqa: RUF012  oldest first; of many, the last
+    events: list[str] = []  # noqa: RUF012  a line each; of many, the last
+    records: Hits[Hit] = Hits([], 0)  # what came from it
+    more: int = 0  # of prompts and events
+    problems: list[Problem] = []  # noqa: RUF012
 
 
 def list_sessions(
     vault: Vault, caller: Caller, project: str, since: int | None, limit: int
-) -> Listing[SessionHit]:
+) -> SessionResult:
     """At most `limit` sessions worth listing, the live ones first, then the newest; and how many
     there are."""
     note_filter = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
@@ -95,7 +105,7 @@ def list_sessions(
         return session_hits(vault, index.catalogue, shown, live), len(rows) - left_out
 
     (hits, total), problems = query_fresh(vault, caller, find)
-    return Listing(hits, total, problems)
+    return SessionResult(hits=hits, total=total, problems=problems)
 
 
 def sessions_worth_listing(
@@ -117,7 +127,7 @@ def sessions_worth_listing(
     return shown, left_out
 
 
-def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
+def show_session(vault: Vault, caller: Caller, name: str) -> SessionResult:
     """The session that `name` means, with what was asked, what happened and what came of it."""
     if not name:
         hint = "cortex session list, then cortex session show NAME"
@@ -146,7 +156,10 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     prompts = [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)]
     records = Hits([build_hit(vault, row) for row in record_rows], session.records)
     turns = turns[-_MAX_SHOWN:]
-    return SessionDetails(session, summary, overview, prompts, turns, records, more, problems)
+    return SessionResult(
+        session=session, summary=summary, overview=overview, prompts=prompts, events=turns,
+        records=records, more=more, problems=problems,
+    )  # fmt: skip
 
 
 def session_hits(
