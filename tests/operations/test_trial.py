@@ -175,3 +175,14 @@ def test_a_hook_that_fails_says_its_last_words(shop, tmp_path):
     assert try_hook(HOSTS["claude"], ["/nowhere/python"])[1].startswith("does not start: /nowhere")
     crashed = program(tmp_path / "hook", "echo Traceback >&2; echo 'no space left' >&2")
     assert try_hook(HOSTS["gemini"], [crashed])[1] == "keeps nothing of a turn: no space left"
+
+
+def test_where_nothing_can_be_tried_the_rest_is_told(shop, cortex, monkeypatch):
+    cortex("hooks", "install", "claude", cwd=str(shop))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trial.tempfile, "TemporaryDirectory", full)
+    done = cortex("doctor", cwd=str(shop))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -78,6 +78,8 @@ def test_two_vaults_of_one_name_are_told_apart_by_their_paths(tmp_path, shop, ca
         find_workplace("", str(tmp_path), {}, (), "shop")
     path = str(tmp_path / "old/shop/vault")
     assert path in told.value.hint
+    (tmp_path / "old/shop/.cortex-project").write_text("web-shop\n")
+    assert {one.name for one in list_vaults()} == {path, str(shop / "vault")}
     assert find_workplace("", str(tmp_path), {}, (), path).vault.root == path
 
 

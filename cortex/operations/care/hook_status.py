@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -117,7 +118,8 @@ def inspect_host(host: Host, root: str, vault: Vault | None, problems: list[Prob
             runs, fault = _program_and_fault(entry.command)
             seen = ""
             if event == STOP and not fault and (scope == "user" or _is_ours(entry.command)):
-                seen, fault = try_hook(host, entry.command.argv)
+                with suppress(OSError):  # such as a full disk, which is told elsewhere
+                    seen, fault = try_hook(host, entry.command.argv)
             last = last_runs.get((host.name, event)) or ("", 0, "")
             hooks.append(InstalledHook(event, entry.event, scope, path, runs, fault, *last, seen))
     have = {hook.name for hook in hooks}

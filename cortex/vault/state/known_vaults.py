@@ -48,10 +48,10 @@ def remember(root: str) -> None:
 
 
 def list_vaults() -> list[KnownVault]:
-    """The vaults that are still there, by name."""
-    return sorted(
-        KnownVault(_project_name(root), root) for root in filter(locate.is_vault, _roots())
-    )
+    """The vaults that are still there, by name; two of one name are called by their paths."""
+    there = sorted((_project_name(root), root) for root in filter(locate.is_vault, _roots()))
+    names = [name for name, _ in there]
+    return [KnownVault(name if names.count(name) == 1 else root, root) for name, root in there]
 
 
 def find_workplace(
