@@ -12,6 +12,7 @@ from cortex.vault import files, user_folders
 from cortex.vault.layout import SETTINGS_FILE, layout_of
 
 _MAX_BYTES = 10_000  # bytes of the file that names the default vault
+_MAX_SHOWN = 1_000  # characters of its path
 
 
 class Vault(NamedTuple):
@@ -154,5 +155,6 @@ def _vault_at(directory: str, source: str) -> Vault:
             raise InvalidInputError(f"{settings} (from {source}) {fault}", hint)
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
         hint = f"cortex init {directory} makes it one"
-        raise NotFoundError(f"{directory} (from {source}) {what}", hint)
+        # A message has its bound, and the source has to be read.
+        raise NotFoundError(f"{directory[:_MAX_SHOWN]} (from {source}) {what}", hint)
     return Vault(os.path.realpath(directory))
