@@ -15,7 +15,6 @@ HOST = Host(
     "Claude Desktop",
     mcp=McpSettings(
         "", f"{_SETTINGS_FOLDER}/Claude/claude_desktop_config.json", "mcpServers",
-        "quit it and start it anew; it opens no folder: --vault DIR, or your default vault is used",
-        starts_elsewhere=True,
+        "quit it and start it anew", starts_elsewhere=True,
     ),
 )  # fmt: skip

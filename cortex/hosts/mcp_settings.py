@@ -107,8 +107,8 @@ def plan_change(
             words = ran[ran.index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
         ours = _token_line(host, addressed) if addressed else _entry(host, words, own=user)
-        if present and "env" in ours:
-            ours["env"] = {**present.get("env", {}), **ours["env"]}
+        if "env" in ours and isinstance(kept := (present or {}).get("env"), dict):
+            ours["env"] = {**kept, **ours["env"]}
         entry = {**(present or {}), **ours}
         new = _WITH_LINE if addressed else "updated" if present else "installed"
         outcome = "unchanged" if present == entry else new
@@ -131,11 +131,18 @@ def plan_change(
         record = None
     _check_change(path, host.mcp.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
-    asks = f"; it asks {host.mcp.asks}" if host.mcp.asks else ""
-    step = f"{name}: {host.mcp.next_step}{asks}" if outcome in ("installed", "updated") else ""
+    step = _next_step(host) if outcome in ("installed", "updated") else ""
     if addressed and action == "install":
         step = f'{name}: start it with export {TOKEN_VARIABLE}="$(cortex mcp token)"'
     return McpChange(name, path, outcome, next_step=step), todo
+
+
+def _next_step(host: Host) -> str:
+    """What is left to the person after an install."""
+    asks = f"; it asks {host.mcp.asks}" if host.mcp.asks else ""
+    is_silent = host.mcp.starts_elsewhere and not host.mcp.workspace
+    which = "; it names no folder: your default vault is used, or --vault DIR" if is_silent else ""
+    return f"{host.name}: {host.mcp.next_step}{asks}{which}"
 
 
 def plan_token_lines(root: str) -> Iterator[tuple[McpChange, SettingsChange, str]]:

@@ -14,7 +14,7 @@ HOST = Host(
     "vscode",
     "VS Code",
     mcp=McpSettings(
-        ".vscode/mcp.json", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", "servers", asks="whether it may run",
+        ".vscode/mcp.json", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", "servers", asks="whether the server may run",
         fields=(("type", "stdio"),), workspace="${workspaceFolder}", starts_elsewhere=True,
         variable="${env:%s}",
     ),

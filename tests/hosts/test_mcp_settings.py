@@ -138,6 +138,28 @@ def test_the_users_own_settings(project, monkeypatch, tmp_path) -> None:
     assert act("cursor", "install", project, user=True).outcome == "unchanged"
 
 
+def test_the_next_step_is_that_of_the_host(project) -> None:
+    steps = {
+        host: act(host, "install", project).next_step for host in ("windsurf", "gemini", "claude")
+    }
+    assert steps == {
+        "windsurf": "windsurf: start it anew; it names no folder: your default vault is used, or --vault DIR",
+        "gemini": "gemini: start it anew; it asks whether the folder is trusted",
+        "claude": "claude: start it anew; it asks whether the server may run",
+    }
+
+
+def test_an_odd_environment_of_ones_own_entry_is_no_fault(project) -> None:
+    path = Path.home() / ".cursor/mcp.json"
+    path.parent.mkdir()
+    for odd, env in ("5", {}), ('{"A": "1"}', {"A": "1"}):
+        entry = f'{{"command": "cortex", "args": ["mcp"], "env": {odd}}}'
+        path.write_text(f'{{"mcpServers": {{"cortex": {entry}}}}}')
+        assert act("cursor", "install", project, user=True).outcome == "updated"
+        wanted = env | {"CORTEX_WORKSPACE": "${workspaceFolder}"}
+        assert servers_in("cursor", path.read_bytes())["cortex"]["env"] == wanted
+
+
 def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
     path = path_of("cursor", project)
     path.parent.mkdir(parents=True)
