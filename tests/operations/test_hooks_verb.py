@@ -591,7 +591,7 @@ def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch):
     ).stdout.splitlines() == [
         "codex     shared  .codex/hooks.json   runs nothing",
         "  cannot run",
-        f"cursor    shared  .cursor/hooks.json  {sys.executable}",
+        f"cursor    shared  .cursor/hooks.json  {sys.executable}  keeps a turn",
         f"  stop                {NOW}  17 ms",
         "  never ran: session-start, pre-compact, session-end",
         ".codex/hooks.json: neither /their/python nor a cortex on the PATH is here",

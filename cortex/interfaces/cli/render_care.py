@@ -198,7 +198,8 @@ def _hook_status_lines(answer: Any) -> Iterable[str]:
         for (scope, file, runs), hooks_of_file in places.items():
             command = dim(_COMMAND_TEXTS.get(runs) or short_path(runs))
             path = f"{escape(short_path(file)):<{width}}"
-            yield f"{_format_host(host)}{scope:<6}  {path}  {command}"
+            seen = next((f"  {hook.seen}" for hook in hooks_of_file if hook.seen), "")
+            yield f"{_format_host(host)}{scope:<6}  {path}  {command}{seen}"
             yield from () if fresh else _last_run_lines(hooks_of_file)
     for server in answer.servers:
         shown = server.seen or yellow("does not answer")
