@@ -354,7 +354,8 @@ def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, byte
 
 def turn(number: int, type_: str) -> Event:
     at = f"2026-11-20T16:45:1{number}Z"
-    text = f"### Accomplished\n\nturn {number}" if type_ == "session_end" else f"turn {number}"
+    words = "türn " * (1 + number * 7 % 5)  # the longest summary stands
+    text = f"### Accomplished\n\n{words}{number}" if type_ == "session_end" else f"turn {number}"
     return Event(f"20261120t16451{number}z-aaaaaaaaaa", type_, at, text, session="s-1")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -153,14 +155,18 @@ def test_the_end_of_a_session_is_its_summary_with_headings_below_its_own() -> No
     assert "session_end: Ship it · all [[20261120t160900z-aaaaaaaaaa]]" in note.text
 
 
-def test_a_later_end_replaces_the_summary_and_an_earlier_one_that_comes_late_does_not() -> None:
-    note = read(
+def test_the_longest_summary_stands_of_equal_ones_the_latest_in_whichever_order_they_come() -> None:
+    ends = [
         event("session_end", 9, "### Goal\n\nsecond"),
         event("session_end", 5, "first, and late"),
-        event("session_end", 11, "### Goal\n\nthird"),
-    )
-    assert summary_of(note.text) == "### Goal\n\nthird"
-    assert note.text.count("## Summary") == 1
+        event("session_end", 11, "### Goal\n\nthirds"),
+        event("session_end", 13, "ok"),
+    ]
+    for order in itertools.permutations(ends):
+        note = read(*order)
+        assert summary_of(note.text) == "### Goal\n\nthirds"
+        assert note.text.count("## Summary") == 1
+        assert note.get("ended") == "2026-11-20T16:13:00Z"
 
 
 def test_an_end_that_sums_up_nothing_leaves_the_summary() -> None:
@@ -181,9 +187,9 @@ def test_a_summary_that_a_hand_has_changed_stays_above_the_new_one() -> None:
         summary_of(once.text)
         == "### Goal\n\nShip it, but slowly\n\n### Accomplished\n\n- all\n\n\n---\n\nThe second."
     )
-    twice = summary_of(read(event("session_end", 9, "The third."), data=notes.write(once)).text)
+    twice = summary_of(read(event("session_end", 9, "The third one."), data=notes.write(once)).text)
     assert "Ship it, but slowly" in twice
-    assert twice.endswith("---\n\nThe third.")
+    assert twice.endswith("---\n\nThe third one.")
     assert "The second." not in twice
 
 
@@ -211,9 +217,9 @@ def test_line_ends_of_windows_stay() -> None:
     written = folded(event("session_start", 1), event("session_end", 3, SUMMARY)).replace(
         b"\n", b"\r\n"
     )
-    after = folded(event("session_end", 5, "The second.\n\nline"), event("prompt", 6), data=written)
+    after = folded(event("session_end", 5, f"{SUMMARY}\n\nline"), event("prompt", 6), data=written)
     assert after.count(b"\n") == after.count(b"\r\n")
-    assert summary_of(notes.read(after).text) == "The second.\n\nline"
+    assert summary_of(notes.read(after).text).endswith("- all\n\nline")
 
 
 def test_a_status_that_a_person_set_stays_until_the_session_is_started_or_ended() -> None:

@@ -347,3 +347,43 @@ def test_end_takes_the_project_that_is_named(vault, at):
         end(vault, at("10:01"), "mine", project="other")
     with pytest.raises(NotFoundError, match="no session is going on in other"):
         end(vault, at("10:02"), project="other")
+
+
+def test_a_summary_without_a_start_makes_the_session_which_is_said(vault, at):
+    done = end(vault, at("10:00"), "checkout", summary="## Goal\n\nShip the merge driver")
+    assert (done.name, done.outcome) == ("checkout", "ended")
+    assert done.note.startswith("there was no such session, so it is made")
+    note = read(vault, done.path)
+    assert note.get("status") == "done"
+    assert "Ship the merge driver" in note.text
+    nameless = end(vault, at("11:00"), summary="## Goal\n\nAnother")
+    assert nameless.name.startswith("s-20261120-")
+    assert nameless.id != done.id
+    for name in ("checkuot", ""):
+        with pytest.raises(NotFoundError):  # without a word there is nothing to keep
+            session(vault, at("12:00"), "end", name)
+    with pytest.raises(NotFoundError):
+        session(vault, at("12:00"), "end", "session-chekout-aaaaaa", summary="x")
+
+
+def test_a_shorter_text_never_replaces_a_longer_summary_and_is_kept_as_an_event(vault, at):
+    start(vault, at("10:00"), "one")
+    end(vault, at("11:00"), "one", summary="## Accomplished\n\nKeys on every call")
+    done = end(vault, at("12:00"), "one", summary="ok")
+    assert "Keys on every call" in read(vault, done.path).text
+    assert done.note == f"a longer summary stands; this one is kept: cortex show {done.event}"
+    event = next(Path(vault.root, "events").rglob(f"{done.event}.md"))
+    assert event.read_text().endswith("\nok\n")
+    longer = end(
+        vault, at("13:00"), "one", summary="## Accomplished\n\nKeys on every call, and tests"
+    )
+    assert longer.note == ""
+    assert "and tests" in read(vault, longer.path).text
+
+
+def test_a_session_is_of_the_folder_that_its_start_names(vault, at, tmp_path):
+    caller = at("10:00", "other")
+    at("10:00", "work")
+    begun = start(vault, caller, "one", directory=str(tmp_path / "work"))
+    assert read(vault, begun.path).get("project") == "work"
+    assert read(vault, start(vault, caller, "two").path).get("project") == "other"

@@ -38,7 +38,7 @@ def keep_latest_texts(versions: Sequence[SessionVersion]) -> list[SessionVersion
     lines = [version.body.split(b"\n") for version in versions]
     summaries = [find_marked_text(some, SUMMARY_MARK_RE) for some in lines]
     if all(marked and marked.is_untouched for marked in summaries[_ONE:]):
-        lines = _with_latest(lines, summaries)
+        lines = _with_latest(lines, summaries, by_size=True)
     found = [find_marked_text(some, OVERVIEW_MARK_RE) for some in lines]
     sides = {side: marked for side in (_ONE, _TWO) if (marked := found[side])}
     heads = [version.fields for version in versions]
@@ -61,13 +61,19 @@ def keep_latest_texts(versions: Sequence[SessionVersion]) -> list[SessionVersion
 
 
 def _with_latest(
-    lines: Sequence[list[bytes]], found: Sequence[MarkedText | None]
+    lines: Sequence[list[bytes]], found: Sequence[MarkedText | None], *, by_size: bool = False
 ) -> list[list[bytes]]:
-    """The lines of the versions, all with the text of the side whose mark is the greater."""
+    """The lines of the versions, all with the text of the side whose mark is the greater, `by_size`
+    with the longer text."""
     of_sides = (
         (marked, some) for marked, some in zip(found[_ONE:], lines[_ONE:], strict=True) if marked
     )
-    latest, own = max(of_sides, key=lambda one: one[0].mark)
+
+    def rank(one: tuple[MarkedText, list[bytes]]) -> tuple[int, tuple[bytes, ...]]:
+        marked, some = one
+        return (len(b"\n".join(some[marked.start : marked.end])) if by_size else 0, marked.mark)
+
+    latest, own = max(of_sides, key=rank)
     text = own[latest.start : latest.end + 1]
     return [_with_text(some, marked, text) for some, marked in zip(lines, found, strict=True)]
 

@@ -8,7 +8,7 @@ whether a person changed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from cortex.core.model import event as events, turn_summary
@@ -259,8 +259,8 @@ def _with_status(note: Note, event: Event, before: str) -> Note:
 
 
 def _with_summary(note: Note, event: Event) -> Note:
-    """The note with the summary of this event if it is the latest end. It replaces the earlier
-    one, or is put below it and a rule if a person changed that."""
+    """The note with the summary of this event if no end says more; of equal ones the latest counts. It
+    replaces the other one, or, if it is later, is put below it and a rule if a person changed that."""
     summary = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
     wanted = list(_iter_summary_lines(summary)) if event.type == END_TYPE else []
     if not wanted:
@@ -276,10 +276,12 @@ def _with_summary(note: Note, event: Event) -> Note:
         end = next(places, len(lines))
     marks = ((n, SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
     place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))
-    if mark and mark[1].decode() >= event.id:
-        return note
     start = max(0, place - int(mark[2])) if mark else place
-    if mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode():
+    is_untouched = mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode()
+    old = (_size(texts[start:place]) if is_untouched else 0, mark[1].decode() if mark else "")
+    if (_size(wanted) if is_untouched else 0, event.id) <= old:
+        return note
+    if is_untouched:
         lines[start : place + 1] = _encode_lines(note, marked)
         return note._replace(body=b"".join(lines))
     head = [SUMMARY_HEADING, ""]
@@ -289,6 +291,11 @@ def _with_summary(note: Note, event: Event) -> Note:
     below = [""] if place == end else []
     lines[place : place + bool(mark)] = _encode_lines(note, [*head, *marked, *below])
     return note._replace(body=b"".join(lines))
+
+
+def _size(lines: Sequence[str]) -> int:
+    """The bytes of a summary, by which a merge compares, too."""
+    return len("\n".join(lines).encode("utf-8", "surrogatepass"))
 
 
 def _encode_lines(note: Note, lines: Iterable[str]) -> list[bytes]:

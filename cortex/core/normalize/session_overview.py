@@ -137,7 +137,7 @@ def _gather(ordered: Sequence[Event]) -> _Said:
         if event.type == START_TYPE and not text.startswith(NO_GOAL):
             said = said._replace(goal=said.goal or text)
         elif event.type == END_TYPE and not text.startswith(NO_SUMMARY):
-            said = said._replace(summary=text)
+            said = said._replace(summary=max(text, said.summary, key=len))
         elif event.type == "prompt":
             said.prompts.append(turn.message)
         elif event.type in ("stop", "pre_compact"):

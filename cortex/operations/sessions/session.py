@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import session_note_id
-from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.note_status import SUMMARY_MARK, TIER_TRAIL
 from cortex.core.model.parameters import Between, Since
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
@@ -42,29 +42,17 @@ _MAX_NAME_CHARS = 200
 
 
 def session(
-    vault: Vault,
-    caller: Caller,
-    action: Literal["start", "end", "list", "show"],
-    name: str = "",
-    *,
-    project: str = "",
-    goal: str = "",
-    instructions: str = "",
-    discoveries: str = "",
-    accomplished: str = "",
-    next_steps: str = "",
-    files: str = "",
-    summary: str = "",
-    orphans: bool = False,
-    number: Annotated[int, Between(1, MAX_RESULTS)] = 10,
-    since: Since | None = None,
-) -> SessionResult:
+    vault: Vault, caller: Caller, action: Literal["start", "end", "list", "show"], name: str = "", *,
+    project: str = "", goal: str = "", instructions: str = "", discoveries: str = "", accomplished: str = "",
+    next_steps: str = "", files: str = "", summary: str = "", directory: str = "", orphans: bool = False,
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 10, since: Since | None = None,
+) -> SessionResult:  # fmt: skip
     """Begin or end a session, list sessions, or show one.
 
     start answers the session's name, the given one or a new one; captures and saves with --session
     NAME belong to it. Any number may live at once. end takes a name, and needs none where exactly
-    one session lives in this project: it never guesses between two. Ended again, the later summary
-    is the one that stands; the earlier stays in its event. list shows live sessions first; one
+    one session lives in this project: it never guesses between two. A summary makes the session that
+    had no start. Ended again, the longer summary is the one that stands; the other stays in its event. list shows live sessions first; one
     without an event for a day is an orphan, and end --orphans closes those, with the time of their
     last event as their end. show gives the summary, the prompts, the events and the records of one.
 
@@ -78,6 +66,7 @@ def session(
     next_steps: of end: what is left
     files: of end: the files that matter, comma-separated
     summary: of end: the whole summary as markdown; - reads standard input
+    directory: of start and end: the folder that is worked in, by default the working directory
     orphans: of end: close every session without an event for a day
     number: of list: how many at the most
     since: of list: only what moved since then: 7d, 2w, 3m or a date
@@ -89,6 +78,8 @@ def session(
     Example: cortex session end --orphans
     """
     name = _clean_name(name, action)
+    if directory:
+        caller = caller._replace(cwd=os.path.join(caller.cwd, os.path.expanduser(directory)))
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
@@ -122,8 +113,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
             last = events.latest_event_id(row.events)
             id_ = _event_id_after(caller, last, beyond=row.status == "done")
     else:
-        chance = encode_base32(int.from_bytes(caller.random(4), "big"), 6)
-        name = f"s-{caller.now[:10].replace('-', '')}-{chance}"
+        name = _new_name(caller)
     text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
     captured = capture(vault, caller, text, type=type_, session=name, project=project, id=id_)
 
@@ -141,6 +131,11 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     file = os.path.join(vault.root, row.path)
     answer = SessionResult(row.id, name, row.path, outcome, captured.id, others, file)
     return answer._replace(problems=problems)
+
+
+def _new_name(caller: Caller) -> str:
+    chance = encode_base32(int.from_bytes(caller.random(4), "big"), 6)
+    return f"s-{caller.now[:10].replace('-', '')}-{chance}"
 
 
 def _row_of_session(index: IndexSession, name: str) -> NoteRow | None:
@@ -164,8 +159,19 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionResult:
+    has_words = bool(summary.strip()) or any(text.strip() for text in parts)
     find = partial(_find_session_to_end, vault, caller, name=name, project=project)
-    (row, name, goal, ended), problems = query_fresh(vault, caller, find)
+    try:
+        (row, name, goal, ended), problems = query_fresh(vault, caller, find)
+    except NotFoundError:
+        is_no_name = name.startswith("session-") or "/" in name  # of a new one
+        if is_no_name or not has_words:
+            raise
+        name = name or _new_name(caller)
+        begun = _start(vault, caller, name, project, "")
+        done = _end(vault, caller, name, parts, summary=summary, project=project)
+        note = f"there was no such session, so it is made: {begun.path}"
+        return done._replace(note=note)
     if any(text.strip() for text in parts):
         parts = (parts[0] if parts[0].strip() else goal, *parts[1:])
     by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))
@@ -178,8 +184,12 @@ def _end(
     if any(captured.id in one.where for one in problems):
         outcome = "captured"
     file = os.path.join(vault.root, row.path)
+    written = read_note(vault, row.path)
+    stands = written is None or f"{SUMMARY_MARK}{captured.id} " in written.text
+    kept = f"a longer summary stands; this one is kept: {cortex_command('show', captured.id)}"
+    note = "" if stands or not has_words else kept
     answer = SessionResult(row.id, name, row.path, outcome, captured.id, [], file)
-    return answer._replace(problems=problems)
+    return answer._replace(problems=problems, note=note)
 
 
 def _find_session_to_end(

@@ -87,6 +87,7 @@ class SessionResult(NamedTuple):
     events: list[str] = []  # noqa: RUF012  a line each; of many, the last
     records: Hits[Hit] = Hits([], 0)  # what came from it
     more: int = 0  # of prompts and events
+    note: str = ""  # of an end: that a longer summary stands, or that there had been no start
     problems: list[Problem] = []  # noqa: RUF012
 
 
