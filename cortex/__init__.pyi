@@ -29,8 +29,7 @@ from cortex.operations.find.recall import RecallResult
 from cortex.operations.find.search import SearchResult
 from cortex.operations.find.show import ShownNote
 from cortex.operations.find.timeline import Timeline
-from cortex.operations.projects.merge_projects import ProjectMerge
-from cortex.operations.projects.project import ProjectDetails, ProjectListing
+from cortex.operations.projects.project import ProjectResult
 from cortex.operations.projects.promote import PromoteResult
 from cortex.operations.records.capture import CaptureAnswer
 from cortex.operations.records.change_record import RecordChange
@@ -301,7 +300,7 @@ class Vault:
         b: str = "",
         *,
         yes: bool = False,
-    ) -> ProjectListing | ProjectDetails | ProjectMerge:
+    ) -> ProjectResult:
         """List projects, show one, or make two of them one."""
 
     def promote(self, note: str, *, keep: bool = False) -> PromoteResult:
@@ -474,6 +473,30 @@ class Vault:
 
     def topic(self, title: str = "", *, type: str = "", project: str = "") -> TopicListing:
         """List the topics, or suggest one for a title."""
+
+    def update(
+        self,
+        id: str,
+        *,
+        title: str = "",
+        body: str = "",
+        type: str = "",
+        topic: str = "",
+        status: Literal["", "active", "open", "done", "archived", "withdrawn", "deleted"] = "",
+        reason: str = "",
+        tags: Iterable[str] | None = None,
+        add_tags: Iterable[str] = (),
+        remove_tags: Iterable[str] = (),
+        project: str = "",
+        scope: Literal["", "project", "personal", "global"] = "",
+        owner: str = "",
+        due: str | Literal["none"] | None = None,
+        confidence: float | Literal["none"] | None = None,
+        priority: int | Literal["none"] | None = None,
+        branch: str = "",
+        reviewed: bool = False,
+    ) -> RecordChange:
+        """Mend, withdraw or finish a record."""
 
 def search(
     conn: Vault | str | os.PathLike[str], query: str, limit: int = 10, **options: Any

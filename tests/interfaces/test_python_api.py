@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
@@ -158,33 +158,27 @@ def accepted(kind: Any) -> list[str]:
     return ["None" if kind is NoneType else kind.__name__]
 
 
-def method_of(name: str, answers: set[type]) -> str:
+def method_of(name: str, verb: str, answers: set[type]) -> str:
     """The method of a verb; the classes of what it answers are added to `answers`."""
-    function = load_verb(name)
-    declared = declaration_of(function)
-    kind = answer_type(function)
-    parts = get_args(kind) if get_origin(kind) is UnionType else [kind]
-    written = []
-    for part in parts:
-        answers.update({get_origin(part) or part, *get_args(part)})
-        of_item = f"[{get_args(part)[0].__name__}]" if get_args(part) else ""
-        written.append(f"{part.__name__}{of_item}")
+    function = load_verb(verb)
+    declared, answer = declaration_of(function), answer_type(function)
+    answers.update({get_origin(answer) or answer, *get_args(answer)})
+    of_item = f"[{get_args(answer)[0].__name__}]" if get_args(answer) else ""
     words, has_star = ["self"], False
     for one in declared.parameters:
         words += ["*"] if one.is_option and not has_star else []
         has_star = one.is_option
         default = "" if one.required else f" = {one.default!r}"
         words.append(f"{one.name}: {' | '.join(dict.fromkeys(accepted(one.type)))}{default}")
-    summary = declared.summary
-    method = "import_" if name == "import" else name
-    return (
-        f'    def {method}({", ".join(words)}) -> {" | ".join(written)}:\n        """{summary}"""\n'
-    )
+    head = f"    def {name}({', '.join(words)}) -> {answer.__name__}{of_item}:"
+    return f'{head}\n        """{declared.summary}"""\n'
 
 
 def written_stub() -> str:
     answers: set[type] = {Hit}
-    methods = "\n".join(method_of(name, answers) for name in sorted(VERBS.keys() - NOT_THERE))
+    names = {verb: "import_" if verb == "import" else verb for verb in VERBS.keys() - NOT_THERE}
+    every = [*((name, verb) for verb, name in names.items()), ("update", "revise")]
+    methods = "\n".join(method_of(name, verb, answers) for name, verb in sorted(every))
     lines = {f"from {one.__module__} import {one.__name__}" for one in answers}
     for name in ERRORS:  # these are handed on
         lines.add(f"from cortex.core.model.problem import {name} as {name}")

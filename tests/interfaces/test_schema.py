@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from types import UnionType
+from typing import Union, get_origin
 
 import pytest
 
-from cortex.interfaces.schema import schema_of_verb
+from cortex.interfaces.declare import load_verb
+from cortex.interfaces.schema import answer_type, schema_of_verb
 from cortex.operations import ALIASES, VERBS
 
 _TYPES = {
@@ -48,6 +51,11 @@ def test_every_verb_has_a_schema(name) -> None:
     for one in described.arguments["properties"].values():
         assert one["description"]
         assert {"type", "enum", "anyOf"} & set(one)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_answers_in_one_shape(name) -> None:
+    assert get_origin(answer_type(load_verb(name))) not in (Union, UnionType)
 
 
 def notes_in(value: object) -> Iterator[dict]:

@@ -114,7 +114,7 @@ def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(vault, 
         assert len(meetings(vault, here, project=name).hits) == 1
         assert len(topic(vault, here, project=name).hits) == 1
         assert "mine" in [one.name for one in session(vault, here, "list", project=name).hits]
-    assert project(vault, here).here == "new"
+    assert project(vault, here).here.project == "new"
     assert session(vault, here, "end", summary="done").name == "mine"
 
 
@@ -161,7 +161,8 @@ def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_fr
     shops, caller, cortex
 ):
     shown = project(shops, caller, "show", "shop")
-    assert tuple(shown[:4]) == ("shop", 2, 1, 1)
+    figures = (shown.name, shown.notes, shown.open_actions, shown.sessions)
+    assert figures == ("shop", 2, 1, 1)
     assert [(branch.name, branch.notes) for branch in shown.branches] == [("main", 1)]
     assert [(line.title, line.date) for line in shown.decisions.hits] == [
         ("Stripes 0, because they are seen", "2026-11-20")
@@ -200,7 +201,7 @@ def test_a_folder_that_nothing_is_known_of_is_shown_with_its_name(vault, caller,
 
 def test_a_preview_changes_nothing(shops, caller, cortex):
     before = files_of(shops)
-    would = project(shops, caller, "merge", "shop-k3f7", "shop")
+    would = project(shops, caller, "merge", "shop-k3f7", "shop").merge
     assert files_of(shops) == before
     assert (would.done, would.notes, would.sessions, len(would.changed)) == (False, 2, 1, 3)
     assert {"briefings/shop-k3f7/decisions.md", "briefings/shop/decisions.md"} <= set(would.pages)
@@ -212,7 +213,7 @@ def test_a_preview_changes_nothing(shops, caller, cortex):
 
 def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, cortex):
     before = files_of(shops)
-    done = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
+    done = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True).merge
     assert projects_of(shops, caller) == {"shop": (4, 2, 2)}
     after = files_of(shops)
     for path in after:
@@ -238,13 +239,15 @@ def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, co
 def test_it_is_finished_by_running_it_again(shops, caller):
     """After a crash, or when a teammate's notes of the old name came later."""
     project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
-    again = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
+    again = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True).merge
     assert (again.notes, again.changed, again.alias) == (0, (), "")
     named(shops, "shop-k3f7")
     (late,) = (one for one in project(shops, caller).projects if one.merged_into)
     assert (late.name, late.notes, late.merged_into) == ("shop-k3f7", 1, "shop")
     assert project(shops, caller).alike == ()
-    assert project(shops, caller, "merge", "shop-k3f7", "shop", yes=True).changed == ("n0.md",)
+    assert project(shops, caller, "merge", "shop-k3f7", "shop", yes=True).merge.changed == (
+        "n0.md",
+    )
     assert "shop-k3f7" not in projects_of(shops, caller)
 
 
@@ -278,7 +281,9 @@ def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller):
             file.write_text(file.read_text().replace("project: a", "project: c"))
 
     assert (
-        project(vault, caller._replace(progress=meanwhile), "merge", "a", "b", yes=True).changed
+        project(
+            vault, caller._replace(progress=meanwhile), "merge", "a", "b", yes=True
+        ).merge.changed
         == ()
     )
     assert "project: c" in file.read_text()
@@ -289,7 +294,7 @@ def test_two_records_of_one_topic_both_stay_and_are_named(vault, caller, cortex)
         Path(vault.root, f"{name}.md").write_text(
             f"---\nid: {name}-topic\nproject: {name}\ntopic: decision/roads\n---\nby {name}\n"
         )
-    would = project(vault, caller, "merge", "a", "b", yes=True)
+    would = project(vault, caller, "merge", "a", "b", yes=True).merge
     assert would.collisions == (("decision/roads", "a-topic", "b-topic"),)
     assert projects_of(vault, caller) == {"b": (2, 0, 0)}
     assert "by a" in cortex("show", "a-topic").stdout
@@ -304,7 +309,7 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
     }
     for name, text in odd.items():
         Path(vault.root, name).write_text(text)
-    done = project(vault, caller, "merge", "a", "b", yes=True)
+    done = project(vault, caller, "merge", "a", "b", yes=True).merge
     assert done.changed == ("n0.md",)
     assert sorted(problem.where for problem in done.problems) == sorted(odd)
     assert all(problem.hint for problem in done.problems)
@@ -335,15 +340,17 @@ def test_into_a_name_that_no_capture_can_have_it_goes_the_other_way(vault, calle
     with pytest.raises(InvalidInputError) as raised:
         project(vault, caller, "merge", "shop", "Shop")
     assert raised.value.hint.endswith("cortex project merge Shop shop")
-    done = project(vault, caller, "merge", "Shop", "shop", yes=True)
+    done = project(vault, caller, "merge", "Shop", "shop", yes=True).merge
     assert (done.changed, done.alias) == (("n0.md",), "")  # what no capture can have needs no alias
-    assert project(vault, caller, "unmerge", "Shop", "shop", yes=True).changed == ("n0.md",)
+    assert project(vault, caller, "unmerge", "Shop", "shop", yes=True).merge.changed == ("n0.md",)
 
 
 def test_a_project_becomes_that_of_this_folder_before_it_has_a_note(vault, caller):
     named(vault, "shop-k3f7")
     Path(caller.cwd, ".cortex-project").write_text("shop\n")
-    assert project(vault, caller, "merge", "shop-k3f7", "shop", yes=True).changed == ("n0.md",)
+    assert project(vault, caller, "merge", "shop-k3f7", "shop", yes=True).merge.changed == (
+        "n0.md",
+    )
 
 
 # -- the line in a person's file

@@ -225,7 +225,7 @@ class Hands:
             "restore": verb("restore", [name]), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
             "show": verb("show", name), "score": verb("show", name, why=True), "timeline": verb("timeline", name), "history": verb("history", name),
             "graph": verb("graph", name, depth=3), "recall": verb("recall", "roof"), "search": verb("search", "roof tiles"),
-            "status": verb("status"), "context": verb("brief", context=True), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
+            "status": verb("status"), "context": verb("context"), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
             "entities": verb("entities", name), "session": verb("session", "start", f"s-{number}"), "sync": verb("sync"), "heal": verb("heal"),
         }  # fmt: skip
 

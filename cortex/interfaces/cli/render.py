@@ -46,7 +46,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "mcp": lambda answer: any(one.fault for one in answer.changes),
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
-    "project": lambda answer: not getattr(answer, "projects", True),
+    "project": lambda answer: not (answer.projects or answer.name or answer.merge),
     **dict.fromkeys(("erase", "prune"), lambda answer: answer.confirm),
     "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (

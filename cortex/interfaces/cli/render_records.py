@@ -219,19 +219,19 @@ def promote(answer: Any) -> Iterable[str]:
 
 
 def project(answer: Any) -> Iterable[str]:
-    if hasattr(answer, "projects"):
-        yield from _project_list_lines(answer)
-    elif hasattr(answer, "collisions"):
-        yield from _project_merge_lines(answer)
-    else:
+    if answer.merge:
+        yield from _project_merge_lines(answer.merge)
+    elif answer.name:
         yield from _project_details_lines(answer)
+    else:
+        yield from _project_list_lines(answer)
 
 
 def _project_list_lines(answer: Any) -> Iterable[str]:
     if not answer.projects:
         yield "no note says a project"
     for project in answer.projects:
-        here = f"  {yellow('here')}" if project.name == answer.here else ""
+        here = f"  {yellow('here')}" if project.name == answer.here.project else ""
         yield f"{bold(project.name)}  {dim(f'changed {project.changed[:10]}')}{here}"
         yield f"  {_format_project_counts(project)}"
         if project.merged_into:

@@ -25,7 +25,6 @@ from cortex.core.text.strings import (
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
-from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -62,17 +61,6 @@ class SimilarProjects(NamedTuple):
     command: str
 
 
-class ProjectListing(NamedTuple):
-    """The projects of a vault, the one changed last first."""
-
-    projects: tuple[ProjectSummary, ...]
-    total: int
-    alike: tuple[SimilarProjects, ...]
-    here: str  # the working directory's project
-    problems: tuple[Problem, ...]
-    vaults: tuple[KnownVault, ...]  # of this machine, this one among them
-
-
 class ProjectBranch(NamedTuple):
     """A branch that notes of a project name."""
 
@@ -100,19 +88,24 @@ class ProjectIdentity(NamedTuple):
     project: str  # the one that the name stands for: another one when it was merged
 
 
-class ProjectDetails(NamedTuple):
-    """A project as it stands. Every list is bounded."""
+class ProjectResult(NamedTuple):
+    """The projects of a vault; one as it stands, every list bounded; or what a merge did."""
 
-    name: str
-    notes: int
-    open_actions: int
-    sessions: int
-    changed: Time
-    aliases: tuple[str, ...]
-    branches: tuple[ProjectBranch, ...]
-    decisions: Hits[ProjectNote]
-    actions: Hits[ProjectNote]
-    here: ProjectIdentity
+    here: ProjectIdentity = ProjectIdentity("", "none", "", "")  # the working directory's
+    projects: tuple[ProjectSummary, ...] = ()  # of a list, the one changed last first
+    total: int = 0
+    alike: tuple[SimilarProjects, ...] = ()
+    vaults: tuple[KnownVault, ...] = ()  # of this machine, this one among them
+    name: str = ""  # of the one that is shown, as are those that follow
+    notes: int = 0
+    open_actions: int = 0
+    sessions: int = 0
+    changed: Time = ""
+    aliases: tuple[str, ...] = ()
+    branches: tuple[ProjectBranch, ...] = ()
+    decisions: Hits[ProjectNote] = Hits([], 0)
+    actions: Hits[ProjectNote] = Hits([], 0)
+    merge: ProjectMerge | None = None  # of merge and unmerge
     problems: tuple[Problem, ...] = ()
 
 
@@ -124,7 +117,7 @@ def project(
     b: str = "",
     *,
     yes: bool = False,
-) -> ProjectListing | ProjectDetails | ProjectMerge:
+) -> ProjectResult:
     """List projects, show one, or make two of them one.
 
     The list also names the vaults that were used on this machine. A project has the name that .cortex-project says, else the remote's, else the folder's with a
@@ -145,7 +138,7 @@ def project(
     """
     if action in ("merge", "unmerge"):
         act = merge_project if action == "merge" else unmerge_project
-        return act(vault, caller, a, b, yes=yes)
+        return ProjectResult(merge=act(vault, caller, a, b, yes=yes))
     if action == "list" and (a or b):
         message = f"project list takes no words: {' '.join(filter(None, (a, b)))!r}"
         raise InvalidInputError(message, "cortex project show NAME shows one")
@@ -154,15 +147,16 @@ def project(
     return _show_project(vault, caller, " ".join(part for part in (a, b) if part))
 
 
-def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
+def _list_projects(vault: Vault, caller: Caller) -> ProjectResult:
     aliases = dict(settings.load(vault.root).aliases)
     every, problems = query_fresh(vault, caller, lambda index: load_summaries(index.catalogue))
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
-    here = resolve_project(vault, caller, "")
-    similar, vaults = tuple(alike[:_MAX_SIMILAR]), tuple(list_vaults())
-    return ProjectListing(shown, len(every), similar, here, tuple(problems), vaults)
+    return ProjectResult(
+        _project_here(vault, caller), shown, len(every), tuple(alike[:_MAX_SIMILAR]),
+        tuple(list_vaults()), problems=tuple(problems),
+    )  # fmt: skip
 
 
 def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]:
@@ -204,10 +198,14 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[-_. ]+", "-", name.casefold())
 
 
-def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
-    known = settings.load(vault.root)
+def _project_here(vault: Vault, caller: Caller) -> ProjectIdentity:
     here = identify_project(caller.cwd)
-    here = here._replace(project=known.resolve_project(here.name))
+    return here._replace(project=settings.load(vault.root).resolve_project(here.name))
+
+
+def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectResult:
+    known = settings.load(vault.root)
+    here = _project_here(vault, caller)
     if not name and not here.name:
         hint = "cortex project list names those that there are"
         raise InvalidInputError("name a project: this folder is none", hint)
@@ -223,7 +221,7 @@ def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
 
 def _build_details(
     catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
-) -> ProjectDetails:
+) -> ProjectResult:
     found = load_summaries(catalogue, name)
     found = found or load_summaries(catalogue, known.resolve_project(name))
     if not found and name in (here.name, here.project):
@@ -243,8 +241,12 @@ def _build_details(
     is_action = wanted._replace(state="to_do")
     due = catalogue.find(is_action, "due", _MAX_SHOWN)
     actions = [_project_note(root, row, row.due) for row in due]
-    return ProjectDetails(
-        *one[:5],
+    return ProjectResult(
+        name=one.name,
+        notes=one.notes,
+        open_actions=one.open_actions,
+        sessions=one.sessions,
+        changed=one.changed,
         aliases=tuple(old for old, new in known.aliases if new == one.name),
         branches=tuple(
             ProjectBranch(branch, notes, format_time(date))
