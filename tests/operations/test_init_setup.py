@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,9 +58,10 @@ def test_setup_writes_the_rules_of_the_project_and_nothing_of_anybody_else(shop,
 
 
 def test_setup_in_a_folder_that_becomes_the_vault_and_with_wire_the_settings_too(
-    tmp_path_factory, cortex
+    tmp_path_factory, cortex, monkeypatch
 ):
     folder = tmp_path_factory.mktemp("notes")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     done = cortex("init", "--setup", "--wire", cwd=str(folder))
     assert done.returncode == 0, done.stdout
     assert [path for path in RULES if (folder / path).exists()] == RULES
@@ -66,6 +69,10 @@ def test_setup_in_a_folder_that_becomes_the_vault_and_with_wire_the_settings_too
     assert "Stop" in json.loads((folder / ".claude/settings.local.json").read_text())["hooks"]
     again = cortex("init", "--setup", "--wire", cwd=str(folder))
     assert "written" not in again.stdout
+    monkeypatch.setenv("PATH", "/nowhere")
+    told = cortex("init", "--setup", "--wire", cwd=str(folder))  # it is run once, too
+    assert told.returncode == 1
+    assert ".mcp.json: its server cortex does not start" in told.stdout
 
 
 def test_force_and_wire_belong_to_setup(shop, cortex):

@@ -14,7 +14,7 @@ from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import mcp_settings, settings_file
 from cortex.hosts.hook_settings import HOSTS
-from cortex.operations.care import obsidian_settings
+from cortex.operations.care import obsidian_settings, trial
 from cortex.operations.care.hook_status import project_root
 from cortex.operations.care.hooks import hooks
 from cortex.operations.projects.project import write_project_file
@@ -158,6 +158,8 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
         problems += installed.problems
         _, change = mcp_settings.plan_change("claude", "install", root, [], user=False)
         settings_file.apply_change(change)
+        wired = (one for one in mcp_settings.wired_servers(root) if one.file == change.file)
+        problems += trial.server_problems(trial.try_servers([*wired], root))
         changed = [change.file] if change.has_changes else []
         changed += [one.file for one in installed.changed if one.outcome != "unchanged"]
         written += [os.path.relpath(file, root) for file in changed]
