@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.record import short_handle
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
     SIMILAR_THRESHOLD,
@@ -22,7 +23,6 @@ from cortex.core.ranking.text_similarity import (
 )
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
-from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
 from cortex.core.text.value import NamedTuple
 
@@ -70,7 +70,6 @@ _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at l
 # notes; then to more lines; then to more whole texts.
 _SINGLE_LINES_SHARE = 0.55
 _WHOLE_NOTES_FIRST = 3
-_ID_RE = lazy_re(r"([a-z0-9-]+)-([a-z2-7]{6})")
 _SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
 _CONTAINED_SHARE = 0.75  # of the words of a text that another one has, which is told in its place
 _MIN_CONTAINED_WORDS = 8  # of that text; of few words another one has all by chance
@@ -451,13 +450,3 @@ def _format_line(entry: BriefingEntry, *, whole: bool) -> str:
     # The parts may make a frame together.
     handle = sanitize_line(short_handle(entry.id), 200)
     return escape_for_agent(f"- {doubt}{day}{text}{marks} [{handle}]")
-
-
-def short_handle(id_: str) -> str:
-    """The end of an id that names its note: the hash, with two words before it if it has no digit,
-    so that nobody takes it for a word; the whole id if it ends in no hash."""
-    found = _ID_RE.fullmatch(id_)
-    if found is None:
-        return id_
-    is_word = found[2].isalpha() or found[2].isdecimal()
-    return "-".join([*found[1].split("-")[-2:], found[2]]) if is_word else found[2]

@@ -21,6 +21,7 @@ RECORD_TYPES = (
     "meeting", "action", "plan", "note",
 )  # fmt: skip
 
+_NAMED_ID_RE = lazy_re(r"([a-z0-9-]+)-([a-z2-7]{6})")
 # The word before a colon with which a person says what a capture is.
 _LEADING_WORDS = {
     **{type_: type_ for type_ in RECORD_TYPES},
@@ -214,3 +215,13 @@ def compose_untitled_record(record: Record) -> str:
 
 def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
     return yaml_writer.frontmatter({key: values.get(key) for key in KEY_ORDER})
+
+
+def short_handle(id_: str) -> str:
+    """The end of an id that names its note: the hash, with two words before it if it has no digit,
+    so that nobody takes it for a word; the whole id if it ends in no hash."""
+    found = _NAMED_ID_RE.fullmatch(id_)
+    if found is None:
+        return id_
+    is_word = found[2].isalpha() or found[2].isdecimal()
+    return "-".join([*found[1].split("-")[-2:], found[2]]) if is_word else found[2]

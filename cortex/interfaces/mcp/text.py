@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cortex.core.briefing.compose import short_handle
 from cortex.core.model.event import is_event_id
+from cortex.core.model.record import short_handle
 from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
@@ -29,7 +29,6 @@ from cortex.interfaces.cli.view import (
 from cortex.interfaces.declare import Parameter, is_note_name
 from cortex.interfaces.escape_terminal import escape
 from cortex.interfaces.mcp.tools import Tool, declare
-from cortex.operations.find.show import ShownNote
 
 _SNIPPETS_CHARS = 1_200  # of all hits together; of one between these
 _MIN_SNIPPET_CHARS, _MAX_SNIPPET_CHARS = 80, 140
@@ -40,7 +39,7 @@ _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "
 
 def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -> str:
     """What a verb answered, for a model that has these tools. Nothing in it opens a frame of a host."""
-    if isinstance(answer, ShownNote) and not answer.parts:  # whose file would be printed
+    if tool.verb == "show" and not answer.parts:  # whose file would be printed
         text = answer.text.replace(f"aliases: [{answer.title}]\n", "", 1)  # once more its title
         text = _EVENTS_RE.sub(r"\1", text).replace("provenance:\n---\n", "---\n", 1)
     else:
