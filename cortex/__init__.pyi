@@ -442,6 +442,7 @@ class Vault:
         next_steps: str = "",
         files: str = "",
         summary: str = "",
+        directory: str = "",
         orphans: bool = False,
         number: int = 10,
         since: str | int | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -40,12 +41,19 @@ class Agent:
         assert not answer.is_error, answer.content[0].text
         return answer.structured_content
 
+    def read(self, tool: str, **arguments: object) -> str:
+        """What a model is given: a text and nothing else."""
+        answer = self.ask("call_tool", tool, arguments)
+        assert answer.structured_content is None
+        (said,) = answer.content
+        return said.text
+
 
 @asynccontextmanager
 async def over_stdio(cwd: str, *words: str) -> Any:
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "cortex", "mcp", "--structured", *words],
+        args=["-m", "cortex", "mcp", *words],
         cwd=cwd,
         env=dict(os.environ),
     )
@@ -56,10 +64,11 @@ async def over_stdio(cwd: str, *words: str) -> Any:
 
 @pytest.fixture
 def agent(vault) -> Iterator[Callable[..., Any]]:
-    """Begin a session of an agent: a server of its own and a client."""
+    """Begin a session of an agent: a server of its own and a client, which is given JSON, too, unless it is `plain`."""
 
     @contextmanager
-    def begin(*words: str, cwd: str = "") -> Iterator[Agent]:
+    def begin(*words: str, cwd: str = "", plain: bool = False) -> Iterator[Agent]:
+        words = words if plain else (*words, "--structured")
         with start_blocking_portal() as portal:
             with portal.wrap_async_context_manager(
                 over_stdio(cwd or vault.root, *words)
@@ -92,7 +101,7 @@ CALLS = {
     "archive": {"id": "boil-quinces-first"},
     "delete": {"id": "boil-quinces-first"},
     "new": {"type": "note", "title": "Jars"},
-    "revise": {"id": "decision-fruit", "priority": 8},
+    "revise": {"id": "decision-fruit", "content": "**Why**: sweet"},
     "pin": {"id": "decision-fruit"},
     "session": {"action": "list"},
     "project": {"action": "list"},
@@ -150,22 +159,42 @@ def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch):
 
 
 def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, vault):
-    with agent() as ask:
-        ask("capture", content="Decision: publish the notes with SQLite, since it is one file")
-    with agent() as ask:
-        (found,) = ask("recall", query="how do we publish the notes")["hits"]
-        assert "SQLite" in found["title"]
-        kept = ask(
-            "capture", content="Decision: publish the notes as plain files, since git merges them"
-        )
-        reason = "git cannot merge it"
-        ask("supersede", record_id=found["id"], replacement=kept["id"], reason=reason)
-    with agent() as ask:
-        (known,) = ask("recall", query="how do we publish the notes")["hits"]
-        assert "plain files" in known["title"]
-        assert all("SQLite" not in one["title"] for one in ask("recall", scope="recent")["hits"])
+    """It reads texts alone, and knows no other names than those that stand in them."""
+    with agent(plain=True) as ask:
+        assert {one.name for one in ask.ask("list_tools").tools} == {*profiles()["default"]}
+        ask.read("capture", content="Decision: publish the notes with SQLite, since it is one file")
+        said = "Talked about the release.\n\n- [ ] Ana: write the notes, due 2026-12-01\n- [ ] Ben: call the printer"
+        told = ask.read("capture", content=said)
+        assert "2 actions: " in told
+        assert "for Ana, due 2026-12-01" in told
+        ask.read("capture", content="Preference: indent code with tabs")
+    with agent(plain=True) as ask:
+        found = ask.read("recall", query="how do we publish the notes").splitlines()
+        old = next(line.split()[0] for line in found if "SQLite" in line)
+        assert "since it is one file" in ask.read("show", id=old)
+        content = "Decision: publish the notes as plain files, since git merges them"
+        new = re.search(r"1 decision (\S+)", ask.read("capture", content=content))[1]
+        told = ask.read("supersede", record_id=old, replacement=new, reason="git cannot merge it")
+        assert told.startswith("superseded: ")
+        todo = ask.read("recall", scope="open")
+        assert "write the notes" in todo.lower()
+        action = next(line.split()[0] for line in todo.splitlines() if "printer" in line)
+        undo = ask.read("revise", id=action, status="done").splitlines()[-1]
+        assert undo == f'  undo: call revise(id="{action}", status="open")'
+    with agent(plain=True) as ask:
+        found = ask.read("recall", query="how do we publish the notes")
+        assert "plain files" in found
+        assert "SQLite" not in found + ask.read("recall", scope="recent")
         assert "SQLite" not in ask.ask("read_resource", "cortex://decisions").contents[0].text
-        assert ask("show", id=found["id"])["status"] == "superseded"
+        assert "status: superseded" in ask.read("show", id=old)
+        assert "printer" not in ask.read("recall", scope="open")
+        told = ask.read("capture", content="Preference: never indent code with tabs")
+        assert re.search(r"contradicts \S+\? Indent code with tabs", told)
+        call = re.search(r'call supersede\(record_id="(\S+)", replacement="(\S+)"\)', told)
+        ask.read("supersede", record_id=call[1], replacement=call[2])
+        held = ask.read("recall", query="indent code")
+        assert "Never indent" in held
+        assert "Indent code with tabs" not in held
 
 
 def test_what_changes_outside_is_seen_at_the_next_call(agent, vault, vault_from):
@@ -222,7 +251,7 @@ def test_each_version_that_shakes_hands_is_spoken(vault, version):
     assert first["result"]["serverInfo"]["name"] == "cortex"
     assert first["result"]["serverInfo"]["version"]
     assert again["result"]["protocolVersion"] == version
-    assert len(listed["result"]["tools"]) == 7
+    assert len(listed["result"]["tools"]) == 9
 
 
 def test_the_form_without_a_handshake_is_spoken_too(vault):
@@ -238,7 +267,7 @@ def test_the_form_without_a_handshake_is_spoken_too(vault):
         request(3, "tools/call", name="status", arguments={}, _meta=meta),
     )
     assert "2026-07-28" in found["result"]["supportedVersions"]
-    assert len(listed["result"]["tools"]) == 7
+    assert len(listed["result"]["tools"]) == 9
     assert "0 notes" in called["result"]["content"][0]["text"]
     assert not any("outputSchema" in one for one in listed["result"]["tools"])
     assert "structuredContent" not in called["result"]

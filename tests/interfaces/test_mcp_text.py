@@ -168,7 +168,7 @@ def test_the_first_word_of_a_hit_is_what_show_takes(vault, ask, vault_from):
 def test_what_can_be_undone_says_how_in_words_of_the_tools(vault, ask):
     name = ask("mem_save", title="Use pears", type="decision", content="**Why**: sweet").split()[1]
     undo = ask("mem_update", id=name, title="Use plums").splitlines()[-1].strip()
-    assert undo == f'undo: call mem_update(id="{name}", title="Use pears")'
+    assert undo == f'undo: call revise(id="{name}", title="Use pears")'
     ask("mem_update", id=name, title="Use pears")
     assert "# Use pears" in ask("show", id=name)
 

@@ -21,8 +21,7 @@ _MARKDOWN, _JSON = "text/markdown", "application/json"
 _PROMPT_ROOMS = ("prompts", "commands")  # ours, and the commands of the plugin
 _WITHOUT_SHELL = (
     "Where there is no shell, use tools in place of these commands: recall, search and show to look,"
-    " capture with a line such as `Decision: …` to keep, supersede to correct. The profile agent"
-    " (cortex mcp --tools default,agent) has mem_update and others to change records.\n\n"
+    " capture with a line such as `Decision: …` to keep, revise and supersede to correct.\n\n"
 )
 _FIELD_RE = lazy_re(r'^([a-z-]+): (".*")$', re.MULTILINE)
 
