@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,8 +135,9 @@ def test_many_files_change_only_when_somebody_says_so(told: Path, cortex: Cortex
 
 
 def test_what_stands_everywhere_is_refused(told: Path, cortex: Cortex) -> None:
-    assert "fewer than 3 characters" in cortex("erase", "ab").stderr
-    assert "in no git repository" in cortex("erase", "abc", "--history").stderr
+    for words in ("ab", "Decision", "briefings", "tit"):
+        assert "too short, or a part of what every note holds" in cortex("erase", words).stderr
+    assert "in no git repository" in cortex("erase", "quux", "--history").stderr
 
 
 def test_what_is_no_text_is_named_and_stays(told: Path, cortex: Cortex) -> None:
@@ -155,6 +157,25 @@ def test_under_git_it_is_committed_and_nothing_else_changes(
     assert git(told, "status", "--porcelain") == ""
     assert texts(told)["Own.md"] == f"# Own\n\nFirst.\nAsk {TOMBSTONE} twice.\n"
     assert texts(told)["img/erased.txt"] == "hers\n"
+
+
+def test_an_import_does_not_bring_an_erased_turn_back(vault: Vault, cortex: Cortex) -> None:
+    transcript = Path.home() / ".claude/projects/-v/s1.jsonl"
+    transcript.parent.mkdir(parents=True)
+    said = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Decision: Quuxling sells nuts."}],
+    }
+    line = {
+        "type": "assistant", "sessionId": "s1", "cwd": vault.root, "uuid": "u1", "message": said,
+        "timestamp": "2026-11-20T10:00:00.000Z",
+    }  # fmt: skip
+    transcript.write_text(json.dumps(line) + "\n")
+    cortex("import", "claude")
+    assert str(transcript) in cortex("erase", "quuxling").stdout  # what its host may still send
+    shutil.rmtree(Path.home() / ".local/state/cortex")  # as on another machine of the same person
+    cortex("import", "claude")
+    assert [path for path, text in texts(Path(vault.root)).items() if "uuxling" in text] == []
 
 
 def test_delete_says_what_stays_and_where(

@@ -210,5 +210,71 @@ def test_the_words_are_gone_and_nothing_else_is(
     )
 
 
+@pytest.mark.parametrize("history", [["--history"], []])
+def test_an_erased_record_does_not_come_back_with_an_edit_of_it(
+    history: list[str], tmp_path: Path, copied: Callable[..., None]
+) -> None:
+    copied(begin, tmp_path)
+    team = Team(tmp_path)
+    (record,) = (tmp_path / "a").rglob("call-*.md")
+    team.do("b.edit")
+    team.do("b.commit")
+    answer = json.loads(team.cortex("a", "erase", record.stem, *history, "--json"))
+    team.commands = answer["commands"]
+    team.do("a.push" if history else "a.sync")
+    team.do("b.follow")
+    team.do("a.sync")
+    for clone in "ab":
+        names = [
+            name
+            for name, data in team.contents(clone).items()
+            if b"about larch" in data or "larch" in name
+        ]
+        assert [name for name in names if not name.startswith(".git")] == []
+    if history:
+        assert [
+            name for name, data in team.objects("a", every=True).items() if b"larch" in data
+        ] == []
+        assert [
+            name for name, data in team.objects("remote", every=False).items() if b"larch" in data
+        ] == []
+
+
+def test_in_a_repository_of_code_the_vault_alone_is_rewritten_and_work_goes_on(
+    tmp_path: Path,
+) -> None:
+    team, a, b = Team(tmp_path), tmp_path / "a", tmp_path / "b"
+    run_git(tmp_path, "init", "-q", "--bare", "remote")
+    run_git(tmp_path, "clone", "-q", "remote", "a")
+    (a / "pyproject.toml").write_text("")
+    (a / "code.py").write_text("WORD = 'Quuxling'\n")
+    team.cortex("a", "init", "vault")
+    team.cortex("a", "save", "Call Quuxling", "--type", "decision", "--why", "he knows")
+    team.cortex("a", "sync")
+    run_git(a, "add", "-A")
+    run_git(a, "commit", "-qm", "as Quuxling said")
+    run_git(a, "push", "-q", "origin", "HEAD")
+    run_git(tmp_path, "clone", "-q", "remote", "b")
+    (b / "other.py").write_text("")
+    run_git(b, "add", "-A")
+    run_git(b, "commit", "-qm", "code of b")
+    (b / "code.py").write_text("WORD = 'changed'\n")
+    team.cortex("b", "save", "Keep fact-1", "--type", "decision", "--why", "it holds")
+    answer = json.loads(team.cortex("a", "erase", "Quuxling", "--history", "--json"))
+    assert "1 object of git, outside the vault" in "".join(answer["left"])
+    for command in answer["commands"]:
+        subprocess.run(shlex.split(command), cwd=a, check=True, capture_output=True)
+    assert "cortex sync --follow" in team.cortex("b", "sync", code=1)
+    team.cortex("b", "sync", "--follow")
+    for clone in (a, b):
+        assert "Quuxling" not in run_git(clone, "log", "--all", "--format=%B")
+        assert "Quuxling" not in run_git(clone, "log", "--all", "-p", "--", "vault")
+    assert (a / "code.py").read_text() == "WORD = 'Quuxling'\n"
+    assert (b / "code.py").read_text() == "WORD = 'changed'\n"
+    assert "code of b" in run_git(b, "log", "--format=%s")
+    assert len(list(b.glob("vault/records/decision/keep-fact-1-*.md"))) == 1
+    assert run_git(b, "merge-base", "HEAD", "origin/main") == run_git(a, "rev-parse", "HEAD")
+
+
 def begin(folder: Path) -> None:
     Team(folder).begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -123,16 +124,12 @@ def archive(answer: Any) -> Iterable[str]:
 
 
 def erase(answer: Any) -> Iterable[str]:
-    kinds: dict[str, int] = {}
-    for place in answer.places:
-        kinds[place.kind] = kinds.get(place.kind, 0) + place.number
-    kinds.pop("git ref", None)
-    if answer.done and not answer.rewritten:
-        kinds.pop("git object", None)
+    kinds = Counter(one.kind for one in answer.places if not one.kind.startswith("git"))
     counts = format_counts(*((number, kind) for kind, number in kinds.items()))
-    yield f"{'erased from' if answer.done else 'stands in'} {counts or 'no place'}"
-    for place in answer.places if not answer.done else ():
-        yield f"  {place.kind} {path(place.where)}{f' ({place.number})' * (place.number > 1)}"
+    yield f"{'erased from' if answer.done else 'stands in'} {counts or 'no file'}"
+    for place in answer.places:
+        if not answer.done:
+            yield f"  {place.kind} {path(place.where)}{f' ({place.number})' * (place.number > 1)}"
     if answer.commands:
         yield "the remote still has it, until you run:"
         yield from (f"  {escape(command)}" for command in answer.commands)

@@ -28,6 +28,7 @@ from cortex.operations.sessions.import_events import build_events
 from cortex.operations.upkeep.drain_spool import capture_passed_over
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings
+from cortex.vault.erased import read_list
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.settings import Settings
@@ -151,6 +152,7 @@ class _ImportRun:
     def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool) -> None:
         self.vault, self.caller, self.dry_run = vault, caller, dry_run
         self.settings: Settings = settings.load(vault.root)
+        self.erased = read_list(vault.root).events  # which do not come back
         self.folders: list[str] = []
         self.transcript_count = 0
         self.transcripts: list[TranscriptInfo] = []
@@ -340,7 +342,7 @@ class _ImportRun:
         """Publish the events of a segment and save the cursor; a kill in between repeats none."""
         if made:
             locked.begin_publish(PublishAttempt(made[-1].id, after))
-        for event in made:
+        for event in (one for one in made if one.id not in self.erased):
             events.validate(event)
             try:
                 publish_event(self.vault, self.caller, event, is_retry=True)

@@ -6,9 +6,12 @@ import os
 from contextlib import suppress
 
 from cortex.core.merge.note_versions import stem_of
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import is_event_path
+from cortex.core.model.layout import OWN_FOLDERS, is_event_path
+from cortex.core.model.note_status import KEY_ORDER
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import erasure
 from cortex.core.notes.erasure import Eraser
 from cortex.core.text.strings import cortex_command, format_count
@@ -78,11 +81,15 @@ def erase(
     if dry_run or (len(found) > _MAX_UNASKED and not yes):
         hint = f"{again if history else cortex_command('erase', text)} --yes"
         return result._replace(confirm=not dry_run, hint=hint, problems=tuple(problems))
-    problems += apply(vault, caller, eraser, found, objects, history=history)
-    result = result._replace(done=True, problems=tuple(problems))
+    if history or any(one.kind.partition(" ")[0] != "git" for one in result.places):
+        problems += apply(vault, caller, eraser, found, objects, history=history)
+        result = result._replace(done=True)
+    result = result._replace(problems=tuple(problems))
     if history:
         hint = f"if a push is refused, since somebody pushed meanwhile: {again}"
-        result = erase_history.rewrite_history(vault, new_event_id(caller), eraser, result)
+        at_once = private.lock(os.path.join(checkout.locks_folder(vault), "sync.lock"), "sync")
+        with at_once, commit.repository_lock(vault.root):
+            result = erase_history.rewrite_history(vault, new_event_id(caller), eraser, result)
         return result._replace(hint=hint)
     if objects:
         told = f"{format_count(len(objects), 'object')} of git, here and where they were pushed"
@@ -115,8 +122,9 @@ def _make_eraser(vault: Vault, caller: Caller, text: str) -> Eraser:
 
     if eraser := query_index(vault, caller.progress, look_up):
         return eraser
-    if len(text) < erasure.MIN_CHARS:
-        message = f"{text!r} has fewer than {erasure.MIN_CHARS} characters, and stands everywhere"
+    own = (*KEY_ORDER, *OWN_FOLDERS, *events.EVENT_TYPES, *RECORD_TYPES)
+    if len(text) < erasure.MIN_CHARS or any(text.casefold() in word for word in own):
+        message = f"{text!r} is too short, or a part of what every note holds"
         raise InvalidInputError(message, "give more of what is to go")
     return erasure.make_eraser([text])
 

@@ -51,19 +51,16 @@ def check_rewritable(root: str) -> None:
     """Raise `ConflictError` where the history cannot be rewritten as a whole."""
     alternates = git_cli.line(root, ["rev-parse", "--git-path", "objects/info/alternates"])
     trees = git_cli.run(root, ["worktree", "list", "--porcelain", "-z"]).split(b"\0\0")
-    others = [os.fsdecode(one.split(b"\0")[0])[9:] for one in trees[1:] if one]
+    others = [shell_quote(os.fsdecode(one.split(b"\0")[0])[9:]) for one in trees[1:] if one]
     is_shallow = git_cli.line(root, ["rev-parse", "--is-shallow-repository"]) == "true"
     borrows = os.path.exists(os.path.join(root, alternates))
     for is_so, why, hint in (
         (is_shallow, "this clone is shallow", "git fetch --unshallow"),
         (borrows, "it uses another repository's objects", f"git repack -ad && rm {alternates}"),
-        (
-            others,
-            "it has other work trees",
-            f"git worktree remove {shell_quote(others[0])}" if others else "",
-        ),
+        (others, "it has other work trees", f"git worktree remove {' '.join(others)}"),
         (objects.list_staged(root), "changes are staged", "git commit, or git restore --staged ."),
         (not checkout.branch_of(root), "no branch is checked out", "git switch BRANCH"),
+        (not git_cli.has_commit(root), "there is none", "cortex sync"),
     ):
         if is_so:
             raise ConflictError(f"the history is not rewritten: {why}", hint)
@@ -74,7 +71,8 @@ def fetch_all(root: str) -> list[Problem]:
     problems = []
     for remote in git_cli.run(root, ["remote"]).decode().split():
         try:
-            ran = git_cli.run_remote(root, ["fetch", "--end-of-options", remote])
+            refs = f"+refs/heads/*:refs/remotes/{remote}/*"
+            ran = git_cli.run_remote(root, ["fetch", "--end-of-options", remote, refs])
             reason = ran.reason if ran.code else ""
         except CortexError as error:
             reason = error.message
@@ -90,13 +88,11 @@ def find(vault: Vault, eraser: Eraser) -> dict[str, str]:
 
 
 def describe(root: str, found: dict[str, str]) -> list[ErasePlace]:
-    """What in git holds it, and how many of the objects that do lead there."""
+    """What in git holds it: how many objects, and to how many of them its kinds of refs lead."""
     kinds = ("--branches", "--tags", "--remotes", "--glob=refs/stash", "--reflog") if found else ()
     counts = {one: len(found.keys() & rewrite.reachable(root, one)) for one in kinds}
-    named = [
-        ErasePlace("git ref", one.lstrip("-"), number) for one, number in counts.items() if number
-    ]
-    return [ErasePlace("git object", "", len(found)), *named] if found else []
+    places = {"git object": len(found)} | {f"git {one.lstrip('-')}": n for one, n in counts.items()}
+    return [ErasePlace(kind, "", number) for kind, number in places.items() if number]
 
 
 def list_lines(
@@ -109,7 +105,8 @@ def list_lines(
     for id_, data in objects.read_blobs(
         root, (one for one in found if found[one] == "blob")
     ).items():
-        new = eraser.erase(paths.get(id_, "").removeprefix(below) or _UNKNOWN_PATH, data)
+        path = paths.get(id_) or below + _UNKNOWN_PATH
+        new = eraser.erase(path[len(below) :], data) if path.startswith(below) else data
         if new != data:
             yield "blob", id_, "" if new is None else erased.blob_id(new, len(id_))
     for name, id_ in rewrite.list_refs(root).items() if history else ():
@@ -122,15 +119,19 @@ def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult
     name is made first."""
     root = vault.root
     found = find(vault, eraser)
-    inside = objects.list_files(root, "HEAD", [os.fsdecode(objects.prefix(root)) or "."])
+    inside = objects.list_files(root, "HEAD", [*filter(None, [os.fsdecode(objects.prefix(root))])])
     if found.keys() & set(inside.values()):
         message = "the history was not rewritten: the last commit still holds it"
         raise ConflictError(message, "git status shows what is not committed")
     backup = os.path.join(vault.state_folder(), f"{name}.bundle")
     git_cli.run(root, ["bundle", "create", "--quiet", backup, "--all"], timeout=3600.0)
     there = _list_remote_refs(root)
+    tree = git_cli.line(root, ["rev-parse", "HEAD^{tree}"])
     done = rewrite.rewrite(root, eraser, found)
     new = dict(done.values())
+    if tree != git_cli.line(root, ["rev-parse", "HEAD^{tree}"]):
+        hint = f"git fetch {shell_quote(backup)} {checkout.branch_of(root)} && git reset FETCH_HEAD"
+        raise CortexError("the new history ends with other files than the vault has", hint)
     commands = tuple(_push_commands(root, new, there))
     private.replace(os.path.join(vault.state_folder(), PENDING_FILE), "\n".join(commands).encode())
     rewrite.drop_old(root)
@@ -140,6 +141,9 @@ def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult
         left.append(
             f"{format_count(len(still), 'object')} of git, outside the vault or no text: {some}"
         )
+    left += [
+        f"the name of {ref}" for ref in rewrite.list_refs(root) if eraser.holds(os.fsencode(ref))
+    ]
     left += [
         f"{remote} {ref}: its host alone can drop it"
         for remote, ref, id_ in there

@@ -11,7 +11,7 @@ from cortex.operations.share import erase_history
 from cortex.operations.share.erase import apply, find_files
 from cortex.vault import erased, private
 from cortex.vault.erased import ErasedList
-from cortex.vault.git import git_cli, objects, rewrite
+from cortex.vault.git import commit, git_cli, objects, rewrite
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 
@@ -104,10 +104,12 @@ def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:
     """Erase the same in this clone and its history, so that its own commits have none of it; the
     commit that `start` has become. The old objects stay."""
     root = vault.root
+    erase_history.check_rewritable(root)
     held = erase_history.find(vault, eraser)
     apply(vault, caller, eraser, find_files(vault, eraser), held, history=True)
     git_cli.run(root, ["update-ref", _START_REF, start])
-    rewrite.rewrite(root, eraser, erase_history.find(vault, eraser))
+    with commit.repository_lock(root):
+        rewrite.rewrite(root, eraser, erase_history.find(vault, eraser))
     new = git_cli.find_commit(root, _START_REF)
     git_cli.run(root, ["update-ref", "-d", _START_REF])
     return new

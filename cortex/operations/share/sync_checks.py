@@ -240,7 +240,7 @@ def merge_arguments(root: str, up: Upstream, theirs: str) -> list[str]:
 def rebase_arguments(root: str, theirs: str, start: str) -> list[str]:
     """The arguments for a rebase of what follows the commit `start` onto a history without it."""
     renames = [_EXACT_RENAMES] if objects.toplevel(root) == root else []
-    flags = ["--quiet", "--merge", "--no-fork-point", "--no-rebase-merges", "--no-autostash"]
+    flags = ["--quiet", "--merge", "--no-fork-point", "--no-rebase-merges", "--autostash"]
     return [*flags, *renames, "--onto", theirs, start]
 
 

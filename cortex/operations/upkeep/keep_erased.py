@@ -24,7 +24,8 @@ def keep_erased(vault: Vault, caller: Caller, listed: ErasedList) -> list[MergeR
     """Take out of the work tree what the list names and the last commit has again."""
     root, below = vault.root, objects.prefix(vault.root)
     back: dict[str, str] = {}  # path -> the blob that belongs there; empty: none does
-    for one in objects.list_index(root) if listed.blobs or listed.events else ():
+    entries = objects.list_index(root) if listed.blobs or listed.events else []
+    for one in (one for one in entries if one.path.startswith(below)):
         path = os.fsdecode(one.path.removeprefix(below))
         wanted = listed.events.get(stem_of(path), "") if is_event_path(path) else ""
         if files.exists(root, path) and (
