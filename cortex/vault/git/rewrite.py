@@ -16,7 +16,7 @@ from cortex.vault.git import git_cli, objects
 
 _BATCH_BYTES = 64_000_000  # of objects that are read at once
 _TIMEOUT_SECONDS = 3600.0
-_EXPORT = ("fast-export", "--all", "--no-data", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--reencode=no")  # fmt: skip
+_EXPORT = ("fast-export", "--all", "--no-data", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--reencode=no", "--show-original-ids")  # fmt: skip
 _OLD_POINTERS = (
     "FETCH_HEAD",
     "ORIG_HEAD",
@@ -70,7 +70,7 @@ def rewrite(root: str, eraser: Eraser, found: dict[str, str]) -> dict[str, tuple
     before = list_refs(root)
     texts = objects.read_blobs(root, [id_ for id_, kind in found.items() if kind == "blob"])
     stream = git_cli.run(root, _EXPORT, timeout=_TIMEOUT_SECONDS)
-    new = b"".join(_rewritten(stream, eraser, texts, objects.prefix(root)))
+    new = b"".join(_rewritten(root, stream, eraser, texts))
     git_cli.run(root, ["fast-import", "--force", "--quiet"], stdin=new, timeout=_TIMEOUT_SECONDS)
     after = list_refs(root)
     _store_stashes(root, [(after[f"{_STASHES}{at:04}"], eraser.erase_text(os.fsencode(said))) for at, (_, said) in enumerate(stashes)])  # fmt: skip
@@ -82,11 +82,10 @@ def rewrite(root: str, eraser: Eraser, found: dict[str, str]) -> dict[str, tuple
 
 
 def _rewritten(
-    stream: bytes, eraser: Eraser, texts: dict[str, bytes], prefix: bytes
+    root: str, stream: bytes, eraser: Eraser, texts: dict[str, bytes]
 ) -> Iterator[bytes]:
     """A stream of `git fast-export` without what is erased."""
-    at = 0
-    gone: list[bytes] = []
+    at, commit, prefix = 0, "", objects.prefix(root)
     changed: dict[bytes, bytes] = {}
     while at < len(stream):
         end = stream.index(b"\n", at) + 1
@@ -98,30 +97,34 @@ def _rewritten(
             yield b"data %d\n%b" % (len(text), text)
         elif word in (b"author", b"committer", b"tagger"):
             yield eraser.erase_text(line)
-        elif word == b"D":
-            gone.append(_name(line[2:-1], eraser, prefix))
-        elif word == b"M":
-            _, mode, id_, path = line[:-1].split(b" ", 3)
-            name, blob = _name(path, eraser, prefix), texts.get(id_.decode())
-            changed[name] = b"M %b %b %b\n" % (mode, id_, name)
-            if blob is not None and path.lstrip(b'"').startswith(prefix):
+        elif word == b"original-oid":
+            commit = line[13:-1].decode()
+        elif word in (b"M", b"D"):
+            fields = line[:-1].split(b" ", 3 if word == b"M" else 1)
+            path = name = fields[-1]
+            if is_inside := path.lstrip(b'"').startswith(prefix):
+                name = eraser.erase_name(path)
+            if name != path and (own := _entry(root, commit, name)):
+                fields = [b"M", *own]  # a file that has this name itself
+            blob = texts.get(fields[2].decode()) if fields[0] == b"M" else None
+            if fields[0] == b"D":
+                changed.setdefault(name, b"D %b\n" % name)
+            elif blob is None or not is_inside:
+                changed[name] = b"M %b %b %b\n" % (*fields[1:3], name)
+            else:
                 new = eraser.erase(os.fsdecode(path.strip(b'"')[len(prefix) :]), blob)
-                inline = b"M %b inline %b\ndata %d\n%b\n" % (
-                    mode,
-                    name,
-                    len(new or b""),
-                    new or b"",
-                )
-                changed[name] = b"D %b\n" % name if new is None else inline
+                head = b"M %b inline %b\ndata %d\n" % (fields[1], name, len(new or b""))
+                changed[name] = b"D %b\n" % name if new is None else head + (new or b"") + b"\n"
         else:
-            yield from (b"D %b\n" % name for name in gone if name not in changed)
-            yield from changed.values()
-            gone, changed = [], {}
+            yield from sorted(changed.values(), key=lambda one: one[:1])  # D, then M
+            changed = {}
             yield line
 
 
-def _name(path: bytes, eraser: Eraser, prefix: bytes) -> bytes:
-    return eraser.erase_name(path) if path.lstrip(b'"').startswith(prefix) else path
+def _entry(root: str, commit: str, path: bytes) -> list[bytes]:
+    """Mode and id of a file of a commit; empty where it has none of this name."""
+    words = ["ls-tree", "--full-tree", commit, "--", os.fsdecode(path)]
+    return [os.fsencode(word) for word in git_cli.line(root, words).split()[:3:2]]
 
 
 def drop_old(root: str) -> None:
