@@ -68,7 +68,9 @@ def nearest_vault_root(folder: str) -> str:
 
 
 def real_folder(cwd: str, directory: str) -> str:
-    """The real path of the folder that `directory` names."""
+    """The real path of the folder that `directory` names. Raises `InvalidInputError`."""
+    if "\0" in directory:
+        raise InvalidInputError(f"{directory!r} is no folder", "a name holds no NUL")
     return os.path.realpath(os.path.join(cwd, os.path.expanduser(directory)))
 
 

@@ -36,7 +36,7 @@ from cortex.operations.sessions.session_list import (
     show_session,
 )
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fresh
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, real_folder
 
 _MAX_NAME_CHARS = 200
 
@@ -79,7 +79,7 @@ def session(
     """
     name = _clean_name(name, action)
     if directory:
-        caller = caller._replace(cwd=os.path.join(caller.cwd, os.path.expanduser(directory)))
+        caller = caller._replace(cwd=real_folder(caller.cwd, directory))
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
