@@ -239,7 +239,7 @@ def test_an_odd_name_of_a_project_is_kept_as_a_slug_which_is_said(vault, caller,
     assert answer.note == (
         "" if named == "Cortex" else f"the project {named!r} is kept as {project}"
     )
-    assert save(vault, caller, "y", project=named).path
+    assert save(vault, caller, "y", project=named).note == answer.note
 
 
 def test_a_name_without_a_letter_is_that_of_the_folder_and_two_foreign_ones_stay_two(vault, caller):

@@ -125,6 +125,13 @@ def project_slug(named: str) -> str:
     return f"project-{short_hash(word)}" if any(map(str.isalnum, word)) else ""
 
 
+def slug_remark(named: str, kept: str) -> str:
+    """What to say where a project has another name than the one that was given; else empty."""
+    given = one_line(named)
+    is_plain = not given or is_project_name(given.lower())
+    return "" if is_plain else f"the project {given!r} is kept as {kept or 'none'}"
+
+
 def is_tag(word: str) -> bool:
     """True if a capture may have this as a tag: one word without commas, quotes and brackets."""
     return _TAG_RE.fullmatch(word) is not None

@@ -76,10 +76,10 @@ def _read(text: str) -> _Directive | None:
     words = [match[0].lower() for match in found]
     at, negations, has_marker, is_order = 0, 0, False, False
     while at < len(words) and words[at] in _BEFORE_WHAT:
-        is_order = words[at] in _NEGATIONS
+        is_order = words[at] in _NEGATIONS and words[at] != "no"  # `no ghost files` only describes
         if words[at] == "not" and not at:
             return None  # `not every test`
-        negations += is_order
+        negations += words[at] in _NEGATIONS
         has_marker = has_marker or words[at] in _MARKERS
         at += 1
     if negations > 1 or at == len(words):

@@ -58,8 +58,8 @@ def session(answer: Any) -> Iterable[str]:
             yield dim(f"also going on: {', '.join(answer.live[:_MAX_LIVE])}")
     else:
         yield f"{answer.outcome}: {escape(answer.name)}  {dim(path(answer.path))}"
-        if answer.note:
-            yield f"  {yellow(answer.note)}"
+    if answer.note:
+        yield f"  {yellow(answer.note)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 

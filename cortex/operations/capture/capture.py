@@ -44,15 +44,14 @@ def capture(
         hint = "cortex distill SESSION --answer FILE"
         raise InvalidInputError("what a model says of a session is checked first", hint)
     kind = "" if type in events.EVENT_TYPES else _record_type(type)
-    named = sanitize_text(project).strip()
-    slug = events.project_slug(named)
+    named = sanitize_text(project)
     event = Event(
         id=id or new_event_id(caller),
         type="manual" if kind else type,
         at="",
         text=sanitize_text(text) if text.strip() else events.PLACEHOLDER_TEXTS.get(type, ""),
         session=sanitize_text(session),
-        project=slug or checkout.project_of(caller.cwd),
+        project=events.project_slug(named) or checkout.project_of(caller.cwd),
         branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
         tags=clean_tags(tags),
         source=caller.source,
@@ -60,9 +59,7 @@ def capture(
     )
     events.validate(event)
     done = publish_event(vault, caller, event, is_retry=bool(id))
-    if named.lower() == slug:
-        return done
-    return done._replace(note=f"the project {named!r} is kept as {event.project or 'none'}")
+    return done._replace(note=events.slug_remark(named, event.project))
 
 
 def _record_type(word: str) -> str:

@@ -128,7 +128,7 @@ def save(
         priority="" if priority is None else str(priority),
     )
     event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
-    return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
+    return _save_event(vault, caller, _with_later_id(vault, caller, event), remark, project)
 
 
 def save_learnings(
@@ -219,7 +219,7 @@ def known_type(vault: Vault, word: str) -> str:
     return type_
 
 
-def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveResult:
+def _save_event(vault: Vault, caller: Caller, event: Event, where: str, named: str) -> SaveResult:
     event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
@@ -227,7 +227,8 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveR
     suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
     is_new = outcome != "duplicate"
     similar, against = find_similar(vault, id_, note.title, event.project) if is_new else ((), ())
-    remark = "; ".join(filter(None, (where, _remark(note, event))))
+    slug = events.slug_remark(sanitize_text(named), event.project)
+    remark = "; ".join(filter(None, (where, slug, _remark(note, event))))
     file = os.path.join(vault.root, path)
     return SaveResult(
         id_,

@@ -130,7 +130,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     outcome = "resumed" if len(row.events) > 1 else "started"
     file = os.path.join(vault.root, row.path)
     answer = SessionResult(row.id, name, row.path, outcome, captured.id, others, file)
-    return answer._replace(problems=problems)
+    return answer._replace(problems=problems, note=captured.note)
 
 
 def _new_name(caller: Caller) -> str:

@@ -30,6 +30,7 @@ OPPOSITES = [
     ("Prefer rebase over merge", "Never use rebase"),
     ("Decision: we should use feature flags", "We should not use feature flags"),
     ("Never mock the database", "Mock the database"),
+    ("No mocks", "Use mocks"),
     ("You should always run the linter", "You shouldn't run the linter"),
 ]  # fmt: skip
 NO_OPPOSITES = [
@@ -59,6 +60,8 @@ NO_OPPOSITES = [
     ("We decided against Kafka for the queue", "Kafka for the queue"),
     ("Use SQLite, not Postgres", "Use SQLite"),
     ("No mocks", "Use real parts"),
+    ("No pending questions", "Pending questions: the cache"),
+    ("No race condition", "This is a race condition"),
     ("", "Never"),
     ("Always", "Never"),
 ]  # fmt: skip
