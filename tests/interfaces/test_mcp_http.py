@@ -136,6 +136,27 @@ def test_a_client_of_the_sdk_is_let_in_with_the_token_alone(vault, cortex) -> No
             anyio.run(ask, port, "another-token-of-some-length")
 
 
+def test_a_client_is_told_how_far_its_call_is(vault) -> None:
+    for number in range(300):
+        Path(vault.root, f"n{number}.md").write_text(f"# Note {number}\n\nquince {number}\n")
+
+    async def ask(port: int) -> list[float]:
+        told: list[float] = []
+
+        async def tell(done: float, total: float | None, what: str | None) -> None:
+            told.append(done)
+
+        async with over_http(port, TOKEN) as session:
+            found = await session.call_tool("search", {"query": "quince"}, progress_callback=tell)
+            assert not found.is_error
+        return told
+
+    with http_server(vault.root, token=TOKEN) as port:
+        told = anyio.run(ask, port)
+    assert told
+    assert told == sorted(told)
+
+
 def test_the_refusal_names_the_commands_that_help_and_reads_no_body(vault) -> None:
     with http_server(vault.root) as port:
         refused = post(port)

@@ -14,7 +14,7 @@ from mcp_types import RequestParams
 
 from cortex.core import __version__
 from cortex.interfaces.mcp import server
-from cortex.interfaces.mcp.server import Client, ProtocolError, ToolServer
+from cortex.interfaces.mcp.server import Client, Progress, ProtocolError, ToolServer
 
 VAULT_HEADER = "Cortex-Vault"
 _Context = ServerRequestContext[Any, Any]
@@ -27,7 +27,7 @@ def sdk_server(tools: ToolServer) -> Server[Any]:
 
     async def answer(context: _Context, _params: RequestParams) -> dict[str, Any]:
         named = context.request.headers.get(VAULT_HEADER, "") if context.request else ""
-        client = Client(vault=named, progress=partial(_tell_progress, context))
+        client = Client(vault=named, progress=Progress(partial(_tell_progress, context)).tell)
         arguments = context.method, context.params or {}, client
         try:
             return await anyio.to_thread.run_sync(tools.answer, *arguments, limiter=slots)
@@ -40,6 +40,6 @@ def sdk_server(tools: ToolServer) -> Server[Any]:
     return sdk
 
 
-def _tell_progress(context: _Context, what: str, done: int, total: int) -> None:
+def _tell_progress(context: _Context, done: int, total: int, what: str) -> None:
     """For the thread of a call."""
     anyio.from_thread.run(context.session.report_progress, done, total, what)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -35,6 +36,7 @@ MAX_CALLS = 4  # that run at once; more wait
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
 _OBJECTS_BEFORE_COLLECTION = 1_000  # a command has set more
+_PROGRESS_SECONDS = 0.25  # between two notifications
 _M_ARENA_MAX = -8  # of malloc.h
 _SESSION_VARIABLE = (
     "CLAUDE_CODE_SESSION_ID"  # what Claude Code says to its servers: the session that they serve
@@ -61,6 +63,24 @@ class Client(NamedTuple):
     folders: tuple[str, ...] = ()  # of its workspace, paths or `file:` addresses
     vault: str = ""  # the name of a vault of this machine, where the request says one
     progress: ProgressCallback = no_progress
+
+
+class Progress:
+    """Tells a client how far its call is, not too often. The number only grows, though a call has
+    stages."""
+
+    def __init__(self, tell: Callable[[int, int, str], None]) -> None:
+        self._tell = tell  # called with what is done, of how much, and what it is
+        self._base = self._done = 0
+        self._told_at = -_PROGRESS_SECONDS
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        if self._base + done < self._done:
+            self._base = self._done  # the next stage
+        self._done = self._base + done
+        if time.monotonic() - self._told_at >= _PROGRESS_SECONDS:
+            self._told_at = time.monotonic()
+            self._tell(self._done, self._base + max(total, done), what)
 
 
 class ToolServer:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -21,7 +20,7 @@ from cortex.core import __version__
 from cortex.core.text.value import NamedTuple, TypeAlias
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import server
-from cortex.interfaces.mcp.server import Client, ProtocolError, ToolServer
+from cortex.interfaces.mcp.server import Client, Progress, ProtocolError, ToolServer
 from cortex.interfaces.mcp.subscriptions import Subscriptions
 
 _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # by a handshake
@@ -37,7 +36,6 @@ _UNCACHED = {"ttlMs": 0, "cacheScope": "private"}  # of the stateless form
 _CACHEABLE = (*server.LISTS, "server/discover", "resources/read")
 _ROOTS_CHANGED = ("notifications/initialized", "notifications/roots/list_changed")
 _MAX_LINE_BYTES = 16 << 20  # an argument of 2 MB takes 12 MB where each character is escaped
-_PROGRESS_SECONDS = 0.25  # between two notifications
 _ROOTS_SECONDS = 2.0  # that calls wait for the client's folders, once it was asked for them
 
 _Json = dict[str, Any]
@@ -67,24 +65,6 @@ class _Batch:
             self._answers += [] if answer is None else [answer]
             if not self._left and self._answers:
                 self._send(self._answers)
-
-
-class _Progress:
-    """Tells a client how far its call is. The number only grows, though a call has stages."""
-
-    def __init__(self, token: object, notify: Callable[[str, _Json], None]) -> None:
-        self._token, self._notify = token, notify
-        self._base = self._done = 0
-        self._told_at = -_PROGRESS_SECONDS
-
-    def tell(self, what: str, done: int, total: int) -> None:
-        if self._base + done < self._done:
-            self._base = self._done  # the next stage
-        self._done = self._base + done
-        if time.monotonic() - self._told_at >= _PROGRESS_SECONDS:
-            self._told_at = time.monotonic()
-            told = {"progress": self._done, "total": self._base + max(total, done), "message": what}
-            self._notify("notifications/progress", {"progressToken": self._token, **told})
 
 
 class StdioServer:
@@ -249,12 +229,16 @@ class StdioServer:
         self._roots_known.wait(_ROOTS_SECONDS)
         client, token = Client(self._roots), _meta(call).get("progressToken")
         if isinstance(token, str | int):
-            client = client._replace(progress=_Progress(token, self._notify).tell)
+            client = client._replace(progress=Progress(partial(self._tell_progress, token)).tell)
         if call.method in server.CALLS:
             return self._tools.answer(call.method, call.params, client)
         self._tools.answer("resources/read", call.params, client)  # refuses what is none of ours
         self._subscriptions.add(call.params["uri"])
         return {}
+
+    def _tell_progress(self, token: str | int, done: int, total: int, what: str) -> None:
+        told = {"progress": done, "total": total, "message": what}
+        self._notify("notifications/progress", {"progressToken": token, **told})
 
     def _take_notification(self, method: str, params: _Json) -> None:
         if method == "notifications/cancelled" and isinstance(params.get("requestId"), str | int):
