@@ -11,8 +11,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from cortex import Vault as OpenVault
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.interfaces.call import Request
+from cortex.interfaces.cli.render import as_json
 from cortex.interfaces.declare import declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.resources import read_resource
@@ -170,8 +172,8 @@ def without(value: object) -> object:
     return [without(one) for one in value] if isinstance(value, list) else value
 
 
-def test_a_tool_answers_what_the_command_prints(vault, cortex, call):
-    asked = 0
+def test_a_tool_and_a_method_answer_what_the_command_prints(vault, cortex, call):
+    asked, opened = 0, OpenVault(vault.root, cwd=vault.root)
     for line in COMMANDS.strip().splitlines():
         words = shlex.split(line)
         printed = cortex(*(word.replace("\\n", "\n") for word in words), "--json")
@@ -180,9 +182,11 @@ def test_a_tool_answers_what_the_command_prints(vault, cortex, call):
             continue
         given = arguments_of(words)
         said = json.loads(printed.stdout)
-        answer = call(words[0], **given).content if not known_tools()[words[0]].profile else None
-        if answer is not None:
-            assert without(answer) == without(said), line
+        if not known_tools()[words[0]].profile:
+            assert without(call(words[0], **given).content) == without(said), line
+            if method := getattr(opened, words[0], None):
+                by_python = json.loads(json.dumps(as_json(method(**given))))
+                assert without(by_python) == without(said), line
             asked += 1
     assert asked > 12
     for name, given, line in (

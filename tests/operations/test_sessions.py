@@ -387,3 +387,5 @@ def test_a_session_is_of_the_folder_that_its_start_names(vault, at, tmp_path):
     begun = start(vault, caller, "one", directory=str(tmp_path / "work"))
     assert read(vault, begun.path).get("project") == "work"
     assert read(vault, start(vault, caller, "two").path).get("project") == "other"
+    with pytest.raises(InvalidInputError, match="is no folder"):
+        session(vault, caller, "start", "two", directory="\0")
