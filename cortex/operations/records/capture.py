@@ -85,38 +85,36 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
     """The answer with what came of its event, which counts whatever happens here."""
     # They import the index, 60 ms, for which a pipe does not wait.
     from cortex.core.normalize.handlers import parse_event  # noqa: PLC0415
-    from cortex.core.notes import note as notes  # noqa: PLC0415
-    from cortex.operations.records.similar import find_similar  # noqa: PLC0415
     from cortex.operations.upkeep.normalize_now import normalize_now  # noqa: PLC0415
     from cortex.vault import files  # noqa: PLC0415
 
-    made = []
+    layout, id_ = vault.layout(), answer.id
     try:
-        data = files.read(vault.root, answer.path)
-        done = normalize_now(vault, caller, parse_event(data, answer.path))
-        path = vault.layout().event(answer.id)
-        for place, outcome in dict(done.records).items():
-            note = notes.read(files.read(vault.root, place), place)
-            if note.get("type") == "session" or note.get("superseded_by"):
-                continue
-            one = note.get("id"), note.title, note.get("project")
-            similar, against = find_similar(vault, *one) if outcome != "duplicate" else ((), ())
-            made.append(
-                MadeRecord(
-                    note.get("id") or place, place, f"{vault.root}/{place}", note.title, note.get("type"),
-                    outcome, note.get("owner"), note.get("due"), similar, against,
-                )
-            )  # fmt: skip
+        event = parse_event(files.read(vault.root, answer.path), answer.path)
+        done = normalize_now(vault, caller, event)
+        made = (_made_record(vault, *one) for one in dict(done.records).items())
+        records = tuple(one for one in made if one)
+        answer = answer._replace(records=records, problems=done.problems)
     except Exception as error:  # noqa: BLE001  the capture counts, and what is wrong is said
-        known = error if isinstance(error, CortexError) else None
-        said = (
-            known.message
-            if known
-            else f"kept as event {answer.id}, which is no record yet: {error}"
-        )
-        hint = known.hint if known else "cortex normalize makes it one"
-        note_ = "; ".join(filter(None, (answer.note, said)))
-        return answer._replace(records=tuple(made), note=note_, hint=hint)
-    return answer._replace(
-        path=path, file=f"{vault.root}/{path}", records=tuple(made), problems=done.problems
-    )
+        said, hint = f"kept as event {id_}, which is no record yet: {error}", "cortex normalize"
+        if isinstance(error, CortexError):
+            said, hint = error.message, error.hint
+        answer = answer._replace(note="; ".join(filter(None, (answer.note, said))), hint=hint)
+    places = (layout.event(id_), layout.failed(id_))
+    path = next((place for place in places if files.exists(vault.root, place)), answer.path)
+    return answer._replace(path=path, file=f"{vault.root}/{path}")
+
+
+def _made_record(vault: Vault, path: str, outcome: str) -> MadeRecord | None:
+    """What is told of a record; None for a session, and for what the event superseded."""
+    from cortex.core.notes import note as notes  # noqa: PLC0415  as above
+    from cortex.operations.records.similar import find_similar  # noqa: PLC0415
+    from cortex.vault import files  # noqa: PLC0415
+
+    note = notes.read(files.read(vault.root, path), path)
+    if note.get("type") == "session" or note.get("superseded_by"):
+        return None
+    id_, is_new = note.get("id") or path, outcome != "duplicate"
+    others = find_similar(vault, id_, note.title, note.get("project")) if is_new else ((), ())
+    said = note.title, note.get("type"), outcome, note.get("owner"), note.get("due")
+    return MadeRecord(id_, path, f"{vault.root}/{path}", *said, *others)
