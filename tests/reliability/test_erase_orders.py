@@ -240,6 +240,26 @@ def test_an_erased_record_does_not_come_back_with_an_edit_of_it(
         ] == []
 
 
+@pytest.mark.parametrize(
+    "order", ["b.edit a.plain a.sync b.sync a.sync", "a.plain b.edit b.sync a.sync b.sync"]
+)
+def test_without_history_a_note_that_was_edited_meanwhile_has_none_of_it(
+    order: str, tmp_path: Path, copied: Callable[..., None]
+) -> None:
+    copied(begin, tmp_path)
+    team = Team(tmp_path)
+    for step in order.split():
+        team.do(step)
+    for clone in "ab":
+        texts = {
+            name: data
+            for name, data in team.contents(clone).items()
+            if not name.startswith(".git/")
+        }
+        assert held(texts) == []
+        assert len([data for data in texts.values() if b"\nfact-" in data]) == 1
+
+
 def test_in_a_repository_of_code_the_vault_alone_is_rewritten_and_work_goes_on(
     tmp_path: Path,
 ) -> None:

@@ -129,7 +129,8 @@ def erase(answer: Any) -> Iterable[str]:
     yield f"{'erased from' if answer.done else 'stands in'} {counts or 'no file'}"
     for place in answer.places:
         if not answer.done:
-            yield f"  {place.kind} {path(place.where)}{f' ({place.number})' * (place.number > 1)}"
+            where = path(place.where) if place.where else place.number
+            yield f"  {place.kind} {where}"
     if answer.commands:
         yield "the remote still has it, until you run:"
         yield from (f"  {escape(command)}" for command in answer.commands)

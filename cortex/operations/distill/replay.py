@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -29,8 +28,8 @@ from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
+from cortex.operations.upkeep.restore_lost import committed_changes
 from cortex.vault import erased, files, settings
-from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory
 
@@ -104,7 +103,9 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     covered = _covered_events(vault, distilled)
     phrases, gone = settings.load(vault.root).phrases, erased.read_list(vault.root).events
     turns = [row for row in turns if row.id not in gone]
-    committed = _committed_records(vault)
+    # What of it is gone, somebody removed.
+    committed = committed_changes(vault.root, "records/", "--diff-filter=A", "HEAD")
+    removed = set(map(stem_of, committed))
     wanted: dict[str, Record] = {}
     kept: set[str] = set()
     problems = []
@@ -121,7 +122,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
             if event.id in covered and record.layer in RULE_LAYERS:
                 continue
             kept.add(record.id)
-            is_new = record.id not in existing.path_by_id and record.id not in committed
+            is_new = record.id not in existing.path_by_id and record.id not in removed
             if is_new and record.type != "plan" and not record.topic:
                 known = wanted.get(record.id, record)
                 ids = tuple(sorted({*known.events, event.id}))
@@ -135,24 +136,6 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     existing.path_by_id |= {one.note.id: one.note.path for one in planned}
     planned += _sessions(vault, caller, existing, rows)
     return [one for one in planned if one.after != one.before], problems
-
-
-def _committed_records(vault: Vault) -> set[str]:
-    """The ids of the records that commits have had: what of it is gone, somebody removed."""
-    if not (checkout.is_in_repository(vault.root) and git_cli.has_commit(vault.root)):
-        return set()
-    words = [
-        "log",
-        "--format=",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--diff-filter=A",
-        "HEAD",
-        "--",
-    ]
-    listed = git_cli.run(vault.root, [*words, vault.layout().path("records")], timeout=60.0)
-    return {stem_of(os.fsdecode(path)) for path in listed.split(b"\0")}
 
 
 def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:

@@ -204,7 +204,8 @@ def apply(
                 changed |= {path, target} if path in tracked else set()
             except (CortexError, OSError) as error:
                 problems.append(problem_of(path, error, "run the command again"))
-        erased.add_lines(root, new_event_id(caller), sorted(lines))
+        if lines:
+            erased.add_lines(root, new_event_id(caller), sorted(lines))
     _drop_derived(vault, eraser)
     problems += try_heal(vault, caller)
     if not checkout.is_in_repository(root):

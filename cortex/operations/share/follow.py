@@ -42,7 +42,7 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
     if not theirs or not git_cli.has_commit(root):
         return ""
     below = os.fsdecode(objects.prefix(root))
-    lists = erased.read_list(root), _list_at(root, theirs)
+    lists = erased.read_list(root), list_at(root, theirs)
     gone = lists[0].rewritten | lists[1].rewritten
     if gone and gone & rewrite.reachable(root, theirs, "^HEAD"):
         message = (
@@ -70,7 +70,7 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
     raise CortexError(message, f"git clone {up.remote} anew, and copy your new notes into it")
 
 
-def _list_at(root: str, revision: str) -> ErasedList:
+def list_at(root: str, revision: str) -> ErasedList:
     folder = os.fsdecode(objects.prefix(root)) + erased.folder_of(root)
     there = objects.list_files(root, revision, [folder])
     texts = objects.read_blobs(root, there.values())
@@ -86,9 +86,8 @@ def _has_lost(root: str, seen: str, theirs: str, below: str) -> bool:
     return bool(dropped - rewrite.reachable(root, theirs)) if dropped else False
 
 
-def derive_eraser(root: str, theirs: str) -> Eraser | None:
-    """What was erased, by the remote's list and the old texts that lie here; None if nothing tells."""
-    listed = _list_at(root, theirs)
+def derive_eraser(root: str, listed: ErasedList) -> Eraser | None:
+    """What was erased, by a list and the old texts that lie here; None if nothing tells."""
     pairs = {old: new for old, new in listed.blobs.items() if new}
     texts = objects.read_blobs(root, [*pairs, *pairs.values()])
     words = set[str]()
@@ -98,6 +97,24 @@ def derive_eraser(root: str, theirs: str) -> Eraser | None:
         return None
     whole = (id_ for id_, new in listed.events.items() if _IS_WHOLE in texts.get(new, b""))
     return make_eraser(sorted(words), listed.records, whole)
+
+
+def erase_kept(vault: Vault, caller: Caller, base: str) -> bool:
+    """Erase it from the notes of a merge's base that held it and that a side had edited meanwhile;
+    whether there were any."""
+    listed, below = erased.read_list(vault.root), os.fsdecode(objects.prefix(vault.root))
+    there = objects.list_files(vault.root, base) if listed.blobs and base else {}
+    held = {
+        os.fsdecode(path).removeprefix(below)
+        for path, blob in there.items()
+        if blob in listed.blobs
+    }
+    eraser = derive_eraser(vault.root, listed) if held else None
+    found = find_files(vault, eraser) if eraser else {}
+    found = {path: data for path, data in found.items() if path in held}
+    if eraser and found:
+        apply(vault, caller, eraser, found, {}, history=False)
+    return bool(found)
 
 
 def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:

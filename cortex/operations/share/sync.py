@@ -307,7 +307,7 @@ class _SyncRun:
         """Stop where the remote's history was rewritten, or take it and drop the old one."""
         start = follow.find_start(self.root, up, theirs, follows=self.follows)
         if start:
-            if eraser := follow.derive_eraser(self.root, theirs):
+            if eraser := follow.derive_eraser(self.root, follow.list_at(self.root, theirs)):
                 start = follow.erase_here(self.vault, self.caller, eraser, start)
             words = sync_checks.rebase_arguments(self.root, theirs, start)
             with commit.repository_lock(self.root):
@@ -349,6 +349,7 @@ class _SyncRun:
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
         sync_checks.check_left_out(self.root, self.remote, theirs, self._left_out)
+        base = git_cli.line(self.root, ["merge-base", "HEAD", theirs])
         for attempt in range(_MAX_MERGE_ATTEMPTS):
             try:
                 with commit.repository_lock(self.root):
@@ -366,6 +367,8 @@ class _SyncRun:
                     raise
         self.received += behind
         self._commit()
+        if follow.erase_kept(self.vault, self.caller, base):
+            self._commit()
 
     def _merge_or_rebase(self, up: Upstream, theirs: str) -> str:
         """Merge or rebase, as the user's git is configured. Returns which: `fast-forward`, `merge` or

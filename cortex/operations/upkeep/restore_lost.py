@@ -99,7 +99,9 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
     for doctor. `ids`: those of all notes."""
     if not git_cli.has_commit(root):
         return []
-    added, deleted = (_changes(root, "records/", f"--diff-filter={kind}", "HEAD") for kind in "AD")
+    added, deleted = (
+        committed_changes(root, "records/", f"--diff-filter={kind}", "HEAD") for kind in "AD"
+    )
     gone = {
         path: blob
         for path, blob in added.items()
@@ -117,8 +119,10 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
     ]
 
 
-def _changes(root: str, folder: str, *words: str) -> dict[str, str]:
+def committed_changes(root: str, folder: str, *words: str) -> dict[str, str]:
     """What the commits of a log have changed below a folder of Cortex's: vault path -> blob."""
+    if not git_cli.has_commit(root):
+        return {}
     folders = sorted({folder, layout_of(root).path(folder)})
     words = ("log", "--format=", *objects.RAW, "--no-renames", *words, "--", *folders)
     log = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS)
@@ -140,7 +144,7 @@ def _restore_events(root: str, new: list[str], listed: Container[str]) -> Iterat
     layout, named = layout_of(root), settings.load(root).erased
     if named is None:  # what was erased must not come back
         return
-    changed = _changes(root, "events/", "-m", "--diff-filter=MD", *new)
+    changed = committed_changes(root, "events/", "-m", "--diff-filter=MD", *new)
     # One that is gone from here and lies in its place was moved.
     paths = [
         path
