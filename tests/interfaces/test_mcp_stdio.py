@@ -270,6 +270,26 @@ def test_a_server_that_nobody_reads_any_more_ends(vault):
     assert "he last words" in run_cortex("search", '"last words"', cwd=vault.root).stdout
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_end_ends_its_calls_first(vault, how):
+    line = [sys.executable, "-m", "cortex", "mcp"]
+    with subprocess.Popen(line, cwd=vault.root, stdin=-1, stdout=-1, stderr=-1) as process:
+        wire = Wire(process)
+        wire.call("status")
+        words = [f"end{number}" for number in range(8)]
+        for word in words:
+            given = {"name": "capture", "arguments": {"content": f"said {word}"}}
+            wire.send({"jsonrpc": "2.0", "id": word, "method": "tools/call", "params": given})
+        assert wire.ask("ping")["result"] == {}  # all of them were read
+        process.send_signal(how)
+        assert process.wait(60) == 130
+        process.stdin.close()
+        assert b"Traceback" not in process.stderr.read()
+    texts = "\n".join(path.read_text() for path in Path(vault.root).rglob("*.md"))
+    assert [word for word in words if f"said {word}" not in texts] == []
+    assert not [*Path(vault.root).rglob("*.tmp*")]
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_sdks_client_speaks_both_forms(vault, mode):
     async def speak() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -131,6 +132,7 @@ def _serve_stdio(tools: ToolServer) -> None:
     wire = _take_standard_streams()
     from cortex.interfaces.mcp.stdio import StdioServer  # noqa: PLC0415  15 ms of threads
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     StdioServer(tools, wire).serve()
 
 

@@ -94,9 +94,11 @@ class StdioServer:
         """Serve until the client is gone, and every call that it sent has ended."""
         writer = threading.Thread(target=self._write, daemon=True)
         writer.start()
-        for line in self._lines():
-            self._take_line(line)
-        self._end_calls()
+        try:
+            for line in self._lines():
+                self._take_line(line)
+        finally:  # a host may interrupt, too
+            self._end_calls()
         self._outgoing.put(b"")
         writer.join()
 
