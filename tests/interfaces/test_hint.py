@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, strategies as st
 
+from cortex.core.text.strings import cortex_command, option_words
 from cortex.interfaces.cli import hint
 from cortex.operations import VERBS
 from tests.test_house import MODULES, ROOT, parse
@@ -69,7 +71,7 @@ def test_every_hint_names_verbs_and_options_that_there_are():
     assert seen > 200  # or the texts were found wrongly
 
 
-@pytest.mark.parametrize(("command", "verb", "given"), [
+@pytest.mark.parametrize(("command", "verb", "arguments"), [
     ("cortex restore use-files-k3f9q2", "restore", {"ids": ["use-files-k3f9q2"]}),
     ("cortex restore a-k3f9q2 b-p7m2x4", "restore", {"ids": ["a-k3f9q2", "b-p7m2x4"]}),
     ("cortex revise a-k3f9q2 --status open", "revise", {"id": "a-k3f9q2", "status": "open"}),
@@ -81,9 +83,9 @@ def test_every_hint_names_verbs_and_options_that_there_are():
     ("cortex delete a-k3f9q2 --hard --yes", "delete", {"id": "a-k3f9q2", "hard": True, "yes": True}),
     ("cortex project unmerge shop web --yes", "project", {"action": "unmerge", "a": "shop", "b": "web", "yes": True}),
 ])  # fmt: skip
-def test_an_undo_command_is_a_call(command, verb, given):
+def test_an_undo_command_is_a_call(command, verb, arguments):
     call = hint.read_call(command)
-    assert call == (verb, given)
+    assert call == (verb, arguments)
 
 
 def test_several_commands_and_none_are_no_call():
@@ -94,6 +96,28 @@ def test_several_commands_and_none_are_no_call():
         "",
     ):
         assert hint.read_call(text) is None
+
+
+@given(
+    st.text("ab '\"\\$`;,.?-é", min_size=1, max_size=12).filter(
+        lambda text: text[-1] not in ".`,;?" and text.strip()
+    )
+)
+def test_a_value_is_what_was_quoted(text):
+    call = hint.read_call(cortex_command("revise", FILLED, *option_words("title", text)))
+    assert call == ("revise", {"id": FILLED, "title": text})
+
+
+PIECES = st.sampled_from([
+    "cortex ", "show ", "revise ", "delete ", "--title", "--json ", "--hard ", "=x", "-", "--help", " ID", " x-k3f9q2",
+    "'a b'", '"', "'", "`", "$'", ";", ", ", "? ", " or ", " | ", " && ", "…", " ",
+])  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_no_text_is_a_fault(text):
+    said = hint.reword(text, VERBS, lambda call: call.verb, {})
+    assert len(said) <= len(text) + len("call ") * text.count("cortex")
 
 
 def say(call: hint.HintedCall) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import get_args
 
 from cortex.core.model.parameters import OneOf
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments
@@ -143,7 +144,13 @@ def _read_arguments(verb: str, word: str, text: str, at: int) -> tuple[HintedCal
             break
     plain = [shlex.split(one)[0] if one[0] in "'\"" else one for one in words]
     optional = tuple(one._replace(required=False) for one in declared.parameters)
-    given = None if awaits else arguments.parse(declared._replace(parameters=optional), plain)
+    is_readable = not awaits and not any(one.startswith("$'") for one in words)  # bytes in octal
+    try:
+        given = (
+            arguments.parse(declared._replace(parameters=optional), plain) if is_readable else None
+        )
+    except InvalidInputError:  # text that only looks like a command
+        given = None
     return (None if given is None else HintedCall(verb, given)), end
 
 
@@ -152,5 +159,7 @@ def _fits(place: Parameter, word: str) -> bool:
     marks = [mark for mark in get_args(place.type) if isinstance(mark, OneOf)]
     if choices := choices_of(place.type) or [one for mark in marks for one in mark.words]:
         return word in choices or word.isupper()
-    is_value = word[:1] in "'\"$" or word.isupper() or word in ("-", "…") or _VALUE_RE.search(word)
-    return bool(is_value or not (word.endswith("s") or word in _PROSE or word.startswith("-")))
+    if word.startswith("-"):
+        return word == "-"
+    is_value = word[0] in "'\"$…" or word.isupper() or _VALUE_RE.search(word)
+    return bool(is_value or not (word.endswith("s") or word in _PROSE))
