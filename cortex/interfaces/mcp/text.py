@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from cortex.core.model.event import is_event_id
@@ -30,8 +31,8 @@ from cortex.interfaces.declare import Parameter, is_note_name
 from cortex.interfaces.escape_terminal import escape
 from cortex.interfaces.mcp.tools import Tool, declare
 
-_SNIPPETS_CHARS = 1_200  # of all hits together; of one between these
-_MIN_SNIPPET_CHARS, _MAX_SNIPPET_CHARS = 80, 140
+_SNIPPETS_CHARS = 1_000  # of all hits together; of one between these
+_MIN_SNIPPET_CHARS, _MAX_SNIPPET_CHARS = 60, 120
 _EVENTS_RE = lazy_re(r"\A(---\n(?:.+\n)*?provenance:\n)  events: .*\n")
 # A verb of which a profile may have no tool -> the status by which `revise` does the same.
 _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "restore": "active"}
@@ -55,15 +56,13 @@ def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -
 
 
 def _finish(marked: str, root: str, say: Callable[[str], str]) -> str:
-    """The text of a renderer: each note by its shortest name and once, long lines cut."""
-    marked = strip_colors(marked)
-    named = {_short_name(name, root) for name in LEAD_RE.findall(marked)}
+    """The text of a renderer: each note by its shortest name, not twice in a row, long lines cut."""
+    marked, last = strip_colors(marked), ""
 
-    def name_once(found: re.Match[str]) -> str:
-        name = _short_name(found[1], root)
-        is_new = name not in named
-        named.add(name)
-        return name if is_new else ""
+    def name(found: re.Match[str], *, is_lead: bool = False) -> str:
+        nonlocal last
+        before, last = last, _short_name(found[1], root)
+        return f"{last} " if is_lead else "" if last == before else last
 
     most = _SNIPPETS_CHARS // max(1, marked.count(LONG_LINE_MARK))
     most = min(max(most, _MIN_SNIPPET_CHARS), _MAX_SNIPPET_CHARS)
@@ -71,8 +70,7 @@ def _finish(marked: str, root: str, say: Callable[[str], str]) -> str:
     for line in marked.split("\n"):
         said = f"  {shorten(line[1:], most)}" if line[:1] == LONG_LINE_MARK else line
         said = HINT_RE.sub(lambda found: say(found[1]), said)
-        said = LEAD_RE.sub(lambda found: f"{_short_name(found[1], root)} ", said)
-        said = PATH_RE.sub(name_once, said)
+        said = PATH_RE.sub(name, LEAD_RE.sub(partial(name, is_lead=True), said))
         if said == line or said.strip():  # what is left out leaves no empty line
             lines.append(said.rstrip())
     return "\n".join(lines)
