@@ -102,6 +102,7 @@ CLOSED = {
     "merge ours": "a path outside the vault",
     "merge theirs": "a path outside the vault",
     "sync publish": "a setting of the person",
+    "sync follow": "a setting of the person",
     "doctor fix": "a setting of the person",
 }
 
