@@ -176,7 +176,7 @@ def held(texts: dict[str, bytes]) -> list[str]:
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_words_are_gone_and_nothing_else_is(
     order: str, tmp_path: Path, copied: Callable[..., None]

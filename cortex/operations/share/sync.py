@@ -31,7 +31,7 @@ from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.heal import heal_pages
 from cortex.operations.upkeep.normalize import normalize_inbox
 from cortex.operations.upkeep.restore_lost import restore_lost
-from cortex.vault import files, layout, settings
+from cortex.vault import erased, files, layout, settings
 from cortex.vault.git import (
     attributes,
     changes,
@@ -315,7 +315,8 @@ class _SyncRun:
                 self.merge.run(MergeState("rebase", theirs, {}, ours), words, [])
             self.how = "rebase"
             self._commit()
-        if self.follows:
+        # Without a start an earlier sync has followed, and waited for a person.
+        if self.follows and (start or erased.read_list(self.root).rewritten):
             self.follows = False
             rewrite.drop_old(self.root)
 
