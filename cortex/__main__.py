@@ -12,7 +12,7 @@ def console() -> None:
     """Run the hook, or the command line; each imports nothing of the other."""
     first, *rest = sys.argv[1:] or [""]
     if first == "hook" or first in HOOK_ALIASES:
-        from cortex.interfaces.hook.main import console as hook  # noqa: PLC0415
+        from cortex.interfaces.hook.console import console as hook  # noqa: PLC0415
 
         # Earlier memories knew one host; a --host that is given counts.
         hook(rest if first == "hook" else ["--host", "claude", first, *rest])

@@ -8,13 +8,13 @@ Source, looked at in November 2026: code.claude.com/docs/en/hooks.
 
 from __future__ import annotations
 
-import json
 import os
+from _collections_abc import Sequence
 from binascii import crc32
-from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.light import dumps
 from cortex.core.text.value import Any
 from cortex.hosts.host import (
     NESTED_CONTEXT,
@@ -322,7 +322,7 @@ class ClaudeReader(TranscriptReader):
 
 def _copy_key(data: dict[str, Any]) -> str:
     id_ = get_str(get_dict(data, "forkedFrom"), "messageUuid") or get_str(data, "uuid")
-    said = json.dumps(data.get("message"), sort_keys=True)
+    said = dumps(data.get("message"), sort_keys=True)
     return f"{id_} {crc32(said.encode()):08x}" if id_ and "message" in data else ""
 
 

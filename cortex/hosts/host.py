@@ -6,7 +6,7 @@ Standard library only: hooks load it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from _collections_abc import Callable, Mapping
 
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 

@@ -6,13 +6,12 @@ line is skipped. Standard library only: hooks read transcripts with it.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
+from _collections_abc import Iterator
 from binascii import crc32
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
+from cortex.core.text.light import contextmanager, suppress
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 
@@ -148,6 +147,8 @@ def split_objects(line: bytes) -> list[bytes]:
     """The JSON objects of a line with several, as two writers at once leave it; else the line."""
     if b'}{"' not in line:
         return [line]
+    import json  # noqa: PLC0415  for such lines alone
+
     decoder, text, at = json.JSONDecoder(), line.decode("utf-8", "surrogateescape"), 0
     parts: list[str] = []
     with suppress(ValueError, RecursionError):

@@ -4,17 +4,13 @@ many words."""
 from __future__ import annotations
 
 import os
-from _datetime import (  # type: ignore[import-not-found]  # `datetime` costs a hook 2 ms
-    datetime,
-    timezone,
-)
-from collections.abc import Iterable
+from _collections_abc import Iterable
 
 from cortex.core.model import turn_summary
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, Utterance
 from cortex.core.redact.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import format_time, one_line, shorten
+from cortex.core.text.strings import format_time, one_line, parse_time, shorten
 from cortex.core.text.value import NamedTuple
 
 AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
@@ -25,6 +21,7 @@ MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
 MAX_PLAN_STEPS, MAX_STEP_CHARS = 50, 200
 MAX_TAGGED_LINE_CHARS = 2000
 _MAX_TIME_CHARS = 40
+_DIGITS_TO_ZERO = dict.fromkeys(range(49, 58), "0")
 # Programs whose success says something about the work: tests, linters, builds.
 _CHECK_PROGRAMS = frozenset([
     "pytest", "tox", "nox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort",
@@ -207,6 +204,12 @@ def _path_below(path: str, root: str) -> str:
 def normalize_timestamp(value: object) -> str:
     """A host's time as UTC with milliseconds; empty if it is none. Numbers are ms since 1970."""
     if isinstance(value, str) and len(value) <= _MAX_TIME_CHARS:
+        digits = value.translate(_DIGITS_TO_ZERO)
+        if digits == "0000-00-00T00:00:00.000Z" and parse_time(value) is not None:
+            return value
+        # Other forms alone; `datetime` would cost a hook 2 ms.
+        from _datetime import datetime, timezone  # type: ignore[import-not-found]  # noqa: PLC0415
+
         try:
             moment = datetime.fromisoformat(value)
             moment = moment.astimezone(timezone.utc) if moment.tzinfo else moment

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from _collections_abc import Sequence
 
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
+from cortex.core.text.light import loads
 from cortex.core.text.value import Any, NamedTuple
 from cortex.hosts import transcript_item
 from cortex.hosts.transcript_item import PROMPT, REPLY, TranscriptItem, redacted_line
@@ -210,9 +210,11 @@ def _strip_codes(value: Any) -> Any:
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
     """The line as a JSON object, else None. Invalid UTF-8 and lone surrogates are replaced."""
     try:
-        value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
+        value = loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
         if b"\\ud" in line or b"\\uD" in line:
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+            import json  # noqa: PLC0415  for halves of surrogate pairs alone
+
+            value = loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         if any(start in line for start in _CODE_STARTS):
             value = _strip_codes(value)
     except (ValueError, RecursionError):

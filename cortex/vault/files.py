@@ -11,10 +11,10 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from _collections_abc import Iterable, Iterator
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.text.light import contextmanager, suppress
 from cortex.core.text.value import NamedTuple
 
 TEMP_SUFFIX = ".cx-tmp"

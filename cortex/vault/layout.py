@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from contextlib import suppress
 
 from cortex.core.model.layout import AT_ROOT, OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError
+from cortex.core.text.light import re, suppress
 from cortex.core.text.strings import RESERVED_STEMS
 from cortex.core.text.tables import parse_toml
 from cortex.vault import files, private, user_folders

@@ -10,10 +10,10 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from _collections_abc import Iterator
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.text.light import contextmanager, suppress
 from cortex.core.text.strings import shell_quote
 from cortex.vault import files, user_folders
 

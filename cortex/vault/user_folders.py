@@ -9,9 +9,9 @@ import errno
 import os
 import stat
 import sys
-from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text.light import cache, suppress
 from cortex.core.text.strings import sha256_digest, shell_quote
 from cortex.vault import files
 
@@ -60,8 +60,11 @@ def ensure_vault_folder(kind: str, root: str) -> str:
     trusted. For a cache that cannot be written, a folder below the temporary one."""
     path = vault_folder_path(kind, root)
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
-        check_private(path)
+        try:
+            check_private(path)
+        except FileNotFoundError:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            check_private(path)
         if kind != "cache" or os.access(path, os.W_OK | os.X_OK):
             return path
     except OSError as error:
@@ -86,8 +89,12 @@ def closed_folder_problem(kind: str, root: str, why: str) -> Problem:
 
 def vault_folder_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
-    name = f"{os.path.basename(root)[:60] or 'root'}-{sha256_digest(os.fsencode(root)).hex()[:12]}"
-    return os.path.join(user_folder(kind), name)
+    return os.path.join(user_folder(kind), _folder_name(root))
+
+
+@cache
+def _folder_name(root: str) -> str:
+    return f"{os.path.basename(root)[:60] or 'root'}-{sha256_digest(os.fsencode(root)).hex()[:12]}"
 
 
 def check_private(path: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import typing
 
@@ -82,3 +84,16 @@ def test_a_value_is_a_named_tuple():
     assert typing.get_type_hints(Ours) == typing.get_type_hints(Theirs)
     with pytest.raises(TypeError):
         Ours()
+    for _ in range(30):  # before and after it is compiled
+        assert Ours("b", size=4) == Ours(size=4, name="b") == Theirs("b", 4)
+        assert str(Ours("b")) == "Ours(name='b', size=3)"
+        for wrong in ({}, {"name": "a", "more": 1}, {"name": "a", "size": 1, "x": 2}):
+            with pytest.raises(TypeError):
+                Ours(**wrong)
+        with pytest.raises(TypeError):
+            Ours("a", 1, 2)
+        with pytest.raises(TypeError):
+            Ours("a", name="b")
+    with pytest.raises(ValueError, match="more"):
+        ours._replace(more=1)
+    assert copy.copy(ours) == pickle.loads(pickle.dumps(ours)) == ours

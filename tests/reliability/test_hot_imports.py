@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from cortex.interfaces.hook import main
 from cortex.vault.locate import Vault
 
 FORBIDDEN = [
@@ -94,6 +95,45 @@ def test_a_capture_loads_none_of_the_heavy_modules(loaded):
 
 def test_a_capture_loads_only_what_it_needs_of_cortex(loaded):
     assert not among(loaded, NOT_OURS)
+
+
+def test_a_hook_at_a_turn_s_end_loads_no_slow_part_of_the_standard_library(vault, homes, tmp_path):
+    said = {
+        "id": "m1",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Decision: oak."}],
+    }
+    base = {"sessionId": "s1", "cwd": vault.root, "timestamp": "2026-11-20T10:00:00.000Z"}
+    lines = [
+        {
+            **base,
+            "type": "user",
+            "uuid": "u1",
+            "message": {"role": "user", "content": "Which wood?"},
+        },
+        {**base, "type": "assistant", "uuid": "a1", "message": said},
+    ]
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = {"session_id": "s1", "cwd": vault.root, "transcript_path": str(transcript)}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-I", "-S", main.__file__, "stop", "--host", "claude"],
+        input=json.dumps(told), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "cortex.hosts.claude" in names  # or the list was read wrongly
+    slow = [
+        "collections",
+        "contextlib",
+        "enum",
+        "functools",
+        "json",
+        "re",
+        "typing",
+        "types",
+        "datetime",
+    ]
+    assert not among(names, slow)
 
 
 def among(names: set[str], these: list[str]) -> set[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from _collections_abc import Callable
 
 from cortex.core.text.value import NamedTuple, TypeAlias
 
 # Called with what is being done, how much of it is done, and how much there is.
-ProgressCallback: TypeAlias = Callable[[str, int, int], None]
+ProgressCallback: TypeAlias = "Callable[[str, int, int], None]"
 
 
 class Caller(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from _collections_abc import Iterable
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import yaml_writer
@@ -34,8 +34,10 @@ MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by a
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
 # Hour 24 is no hour: some versions of Python read it and some do not.
-_EVENT_ID_RE = lazy_re(r"[0-9]{8}t(?:[01][0-9]|2[0-3])[0-9]{4}z-[a-z2-7]{10}")
-_PROJECT_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")
+# Hooks compile no pattern.
+_DIGITS, _LETTERS = frozenset("0123456789"), frozenset("abcdefghijklmnopqrstuvwxyz")
+_BASE32_CHARS = _LETTERS | frozenset("234567")
+_PROJECT_NAME_CHARS = _LETTERS | _DIGITS | frozenset("._-")
 _TAG_RE = lazy_re(r"[^\s,#\[\]{}\"']{1,100}")
 _HEADLESS_NAME_RE = lazy_re(rf"{HEADLESS}-(?:.*-)?[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 
@@ -106,12 +108,18 @@ def session_note_id(name: str) -> str:
 
 def is_event_id(text: str) -> bool:
     """True if `text` has the form of an event id and begins with a time that exists."""
-    return bool(_EVENT_ID_RE.fullmatch(text)) and parse_time(time_of_id(text)) is not None
+    return (
+        len(text) == 27
+        and text[8] + text[15:17] == "tz-"
+        and _DIGITS.issuperset(text[:8] + text[9:15])
+        and _BASE32_CHARS.issuperset(text[17:])
+        and parse_time(time_of_id(text)) is not None
+    )
 
 
 def is_project_name(name: str) -> bool:
     """True if a capture may have this as its project."""
-    return _PROJECT_NAME_RE.fullmatch(name) is not None
+    return 0 < len(name) <= 64 and name[0] not in "._-" and _PROJECT_NAME_CHARS.issuperset(name)
 
 
 def project_slug(named: str) -> str:

@@ -7,7 +7,7 @@ so that every clone extracts the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from _collections_abc import Iterable
 
 from cortex.core.text.strings import one_line
 from cortex.core.text.value import NamedTuple

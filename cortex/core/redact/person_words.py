@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.light import cache, re
 from cortex.core.text.strings import one_line, shorten
-from cortex.core.text.tables import read_sections
 
 NONE, SHORT, FULL = "none", "short", "full"
 PROMPT_POLICIES = (NONE, SHORT, FULL)
@@ -20,13 +17,15 @@ _END_LINES = 6  # at either end of a long prompt, among which its ask is looked 
 _MAX_READ_CHARS = 200_000
 _FENCE_RE = lazy_re(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 SPEAKER_RE = lazy_re(  # how a line of a pasted talk begins
-    r"\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●]", re.IGNORECASE
+    r"(?i:\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●])"
 )
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n+")
 
 
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
+    from cortex.core.text.tables import read_sections  # noqa: PLC0415  for long prompts alone
+
     return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE)
 
 

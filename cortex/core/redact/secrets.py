@@ -10,12 +10,11 @@ NUL characters, which no pattern matches and which end the context of a match.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterable, Iterator
-from functools import cache
+from _collections_abc import Callable, Container, Iterable, Iterator
 
 from cortex.core.redact import secret_patterns
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
+from cortex.core.text.light import cache, re
 
 # A secret pasted through a chat or a word processor may carry these invisible characters.
 INVISIBLE_CHARS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -81,7 +80,7 @@ def _find_secrets(text: str, kinds: Container[str]) -> list[tuple[int, int, int]
         if kinds and kind not in kinds:
             continue
         hay = long if not flags else folded if flags & secret_patterns.IGNORE_CASE else text
-        for hint in hints:
+        for hint in hints if hay else ():
             if hint in hay:
                 pattern = re.compile(source, flags)
                 matched = list(_FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from cortex.core.text.light import re
 
 # The kinds of injected text: at the start of a session two, and with a prompt.
 KINDS = (BRIEFING, MEMORY, CONTRACT) = ("briefing", "memory", "contract")

@@ -3,8 +3,7 @@ and one takes 0.1 to 5 ms."""
 
 from __future__ import annotations
 
-import re
-
+from cortex.core.text.light import re
 from cortex.core.text.value import TYPE_CHECKING, Any
 
 

@@ -4,8 +4,7 @@ lines to copy, of which a shell reads each id, path or text as one word."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from unicodedata import normalize
+from _collections_abc import Iterable, Sequence
 
 MAX_PROMPT_CHARS = 8_000  # of a prompt that are looked at; it may be a page of pasted log
 _PROMPT_TAIL_CHARS = 2_500  # of these: a question often stands below what was pasted
@@ -152,6 +151,8 @@ def truncate_prompt(prompt: str) -> str:
 def slugify(text: str, limit: int = 48) -> str:
     """`text` as `[a-z0-9-]`, 1 to `limit` characters, never a name that Windows reserves."""
     if not text.isascii():
+        from unicodedata import normalize  # noqa: PLC0415  most texts need no tables of Unicode
+
         text = normalize("NFKD", text.translate(_VERSION_DEPENDENT_LETTERS))
     ascii_text = text.encode("ascii", "ignore").lower()
     words = b"-".join(ascii_text.translate(_SLUG_TABLE).split()).decode()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from _collections_abc import Mapping, Sequence
 
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.light import re
 from cortex.core.text.value import TypeAlias
 
 YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValue] | None"
@@ -17,6 +17,10 @@ _PLAIN_RE = lazy_re(
     r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}"
 )
+_DIGITS = frozenset("0123456789")
+_DIGITS_TO_ZERO = dict.fromkeys(range(49, 58), "0")
+_BASE32_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+_WORD_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+@()-")
 # YAML 1.1 reads these as other types.
 _YAML_1_1_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
 # Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits
@@ -30,7 +34,7 @@ _ESCAPED_CHARACTERS_PATTERN = (
 
 def scalar(text: str) -> str:
     """`text` as one YAML scalar on one line: plain if every reader agrees, else double-quoted."""
-    if _PLAIN_RE.fullmatch(text) and text.lower() not in _YAML_1_1_WORDS:
+    if _is_plain(text) and text.lower() not in _YAML_1_1_WORDS:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     escaped = escaped.replace("\n", "\\n").replace("\t", "\\t")
@@ -38,6 +42,19 @@ def scalar(text: str) -> str:
         pattern = _ESCAPED_CHARACTERS_PATTERN
         escaped = re.sub(pattern, lambda found: f"\\u{ord(found[0]):04x}", escaped)
     return f'"{escaped}"'
+
+
+def _is_plain(text: str) -> bool:
+    """As `_PLAIN_RE` says, which hooks need not compile for their words and times."""
+    if text[:1] in _DIGITS:
+        digits = text.translate(_DIGITS_TO_ZERO)
+        if len(text) == 27:
+            return digits[:17] == "00000000t000000z-" and _BASE32_CHARS.issuperset(text[17:])
+        if len(text) not in (10, 20) or digits in ("0000-00-00", "0000-00-00T00:00:00Z"):
+            return len(text) in (10, 20)
+    elif _WORD_CHARS.issuperset(text) and text:
+        return text[0].isalpha()
+    return _PLAIN_RE.fullmatch(text) is not None
 
 
 def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:

@@ -1,38 +1,15 @@
-"""What an agent's host calls: `cortex hook EVENT --host HOST`, or this file by `python -I -S
-main.py EVENT --host HOST`.
+"""What an agent's host runs: `python -I -S main.py EVENT --host HOST`. Python compiles this file at
+each run, for as long as a sixth of a hook took, so it is short."""
 
-Python compiles this file at each run where it is run as a file, so it is short.
-"""
-
-from __future__ import annotations
-
-import gc
 import os
 import sys
-
-
-def console(words: list[str]) -> None:
-    """Run the hook and end the process, with 0 whatever happens: another code would stop the
-    agent."""
-    try:
-        gc.disable()  # a hook ends before there is anything to collect
-        # Here, since whatever goes wrong with an import must not end the hook either.
-        from cortex.interfaces.hook.run import run  # noqa: PLC0415
-
-        run(words)
-    except BaseException as error:  # noqa: BLE001  the last line of defence
-        _print_error(f"cortex hook: {type(error).__name__}")
-    os._exit(0)  # everything is written; taking the interpreter apart costs half a hook
-
-
-def _print_error(line: str) -> None:
-    try:
-        os.write(2, f"{line}\n".encode("utf-8", "backslashreplace"))
-    except OSError:
-        return  # nobody listens
-
 
 if __name__ == "__main__":
     # Behind Python's own modules: none of what lies beside ours may take their place.
     sys.path.append(os.path.abspath(f"{__file__}/../../../.."))
-    console(sys.argv[1:])
+    try:
+        from cortex.interfaces.hook.console import console
+
+        console(sys.argv[1:])
+    finally:
+        os._exit(0)  # another code would stop the agent

@@ -3,15 +3,18 @@ as it goes, in one form for all hosts; and answers in the form that a host takes
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import select
 import time
 
+from cortex.core.text.light import dumps, loads, re
+from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts import load_host
 from cortex.hosts.host import EVENTS, NESTED_CONTEXT
 from cortex.operations.capture.hook_capture import HookEvent
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 # Bytes that are kept; what comes after them is read and dropped, or the host would be stuck.
 MAX_BYTES = 4 * 1024 * 1024
@@ -21,7 +24,6 @@ _MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
 _SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
 _TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
 _WHITESPACE = " \t\n\r"
-_DECODER = json.JSONDecoder(strict=False)
 _LONG_FIELDS = ("prompt", "message", "summary")
 _MAX_NAME_CHARS = 4_000  # characters of a field that is a name or a path
 
@@ -60,7 +62,7 @@ def parse_json(data: bytes) -> dict[str, object]:
     else:
         text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
-        table = json.loads(text, strict=False)
+        table = loads(text)
     except (ValueError, RecursionError):
         return _parse_broken_json(text, full=len(data) >= MAX_BYTES)
     return table if isinstance(table, dict) else {}
@@ -93,7 +95,7 @@ def render_answer(host: str, event: str, text: str) -> bytes:
     if key == NESTED_CONTEXT:
         name = next(on.name for on in described.events if on.event == event)
         answer = {key: {"hookEventName": name, "additionalContext": text}}
-    return f"{json.dumps(answer)}\n".encode()
+    return f"{dumps(answer)}\n".encode()
 
 
 def _plain(name: str) -> str:
@@ -125,7 +127,7 @@ def _field_text(table: dict[str, object], names: tuple[str, ...], field: str) ->
 
 def _is_complete_json(data: bytes) -> bool:
     try:
-        return isinstance(json.loads(data, strict=False), dict)
+        return isinstance(loads(data), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -133,11 +135,12 @@ def _is_complete_json(data: bytes) -> bool:
 def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
     """The texts and small values that stand directly in the object, up to where it breaks off.
     `full`: the object went on, and we did not read it."""
+    decoder = _decoder()
     table: dict[str, object] = {}
     at = _skip_character(text, 0, "{")
     while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
         try:
-            key, at = _DECODER.raw_decode(text, at - 1)
+            key, at = decoder.raw_decode(text, at - 1)
         except ValueError:
             break
         at = _skip_character(text, at, ":")
@@ -147,7 +150,7 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
             at += 1
         try:
             try:
-                table[key], at = _DECODER.raw_decode(text, at)
+                table[key], at = decoder.raw_decode(text, at)
             except RecursionError:
                 at = _skip_nested_value(text, at)
         except ValueError:
@@ -157,6 +160,12 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
             break
         at = _skip_character(text, at, ",")
     return table
+
+
+def _decoder() -> JSONDecoder:
+    from json import JSONDecoder  # noqa: PLC0415  5 ms, for what is broken alone
+
+    return JSONDecoder(strict=False)
 
 
 def _skip_character(text: str, at: int, sign: str) -> int:
@@ -175,7 +184,7 @@ def _skip_nested_value(text: str, at: int) -> int:
             break
         at = brackets.end()
         if brackets[0] == '"':
-            _, at = _DECODER.raw_decode(text, at - 1)
+            _, at = _decoder().raw_decode(text, at - 1)
             continue
         opened = brackets[0][0] in "{["
         if not opened and depth <= len(brackets[0]):
@@ -189,7 +198,7 @@ def _parse_cut_string(rest: str) -> str:
     # The cut may have gone through an escape.
     for cut in range(len(rest), max(len(rest) - 8, -1), -1):
         try:
-            start: str = _DECODER.raw_decode(f'"{rest[:cut]}"')[0]
+            start: str = _decoder().raw_decode(f'"{rest[:cut]}"')[0]
         except ValueError:
             continue
         least = max(len(start) - _SECRET_MARGIN_CHARS, 0)

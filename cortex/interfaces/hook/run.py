@@ -6,8 +6,6 @@ from __future__ import annotations
 import _signal as signal  # type: ignore[import-not-found]  # enumerations of `signal` cost 1 ms
 import os
 import time
-from contextlib import suppress
-from types import FrameType
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import (
@@ -16,6 +14,8 @@ from cortex.core.model.problem import (
     InvalidInputError,
     Problem,
 )
+from cortex.core.text.light import suppress
+from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads
@@ -23,6 +23,9 @@ from cortex.operations.capture import hook_capture, hooks_enabled
 from cortex.operations.capture.workspace import find_workspace
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, spool
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 GUARD_VARIABLE = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
 _TIMEOUT_SECONDS_BY_EVENT = {SESSION_START: 8.0, PROMPT: 4.0, SESSION_END: 1.2}  # for everything

@@ -7,8 +7,7 @@ reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from _collections_abc import Callable
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -17,6 +16,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.redact.person_words import keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
+from cortex.core.text.light import suppress
 from cortex.core.text.strings import parse_time
 from cortex.core.text.value import NamedTuple
 from cortex.hosts.transcript_item import tagged_lines

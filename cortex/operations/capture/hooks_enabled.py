@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from _collections_abc import Mapping
 
 from cortex.core.model.problem import CortexError
+from cortex.core.text.light import suppress
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, sound_settings

@@ -3,11 +3,11 @@ of the transcript."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from _collections_abc import Callable
 
 from cortex.core.model.problem import CortexError
 from cortex.core.model.turn_summary import TurnSummary, append_message
+from cortex.core.text.light import suppress
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import has_transcripts, new_reader
 from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines

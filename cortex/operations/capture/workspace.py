@@ -7,11 +7,11 @@ makes no other vault and no other project.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from _collections_abc import Iterator, Mapping
 
 from cortex.core.model.problem import NotFoundError
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.light import suppress
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import load_host, new_reader
@@ -58,7 +58,8 @@ def find_workspace(
 
 def _workspace_of(cwd: str, began: str, project: str) -> Workspace:
     """Where a session works that began in this folder, while its agent is in `cwd`."""
-    repository, here = checkout.find_repository(began), checkout.find_repository(cwd)
+    repository = checkout.find_repository(began)
+    here = repository if cwd == began else checkout.find_repository(cwd)
     is_same = repository and here and repository.common_dir == here.common_dir
     is_within = f"{os.path.realpath(cwd)}/".startswith(f"{os.path.realpath(began)}/")
     if not (os.path.isdir(cwd) and (is_same or is_within)):

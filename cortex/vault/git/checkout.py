@@ -6,12 +6,11 @@ Only where git keeps its refs in tables (`extensions.refStorage = reftable`), gi
 from __future__ import annotations
 
 import os
-import re
 import stat
-from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.light import re, suppress
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders

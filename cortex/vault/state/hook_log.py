@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text.light import suppress
 from cortex.core.text.value import NamedTuple
 from cortex.vault import private
 from cortex.vault.locate import Vault

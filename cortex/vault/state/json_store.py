@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from _collections_abc import Callable
 
 from cortex.core.model.problem import CortexError
+from cortex.core.text.light import dumps, loads, suppress
 from cortex.core.text.value import Any, Generic, TypeVar
 from cortex.vault import private
 from cortex.vault.locate import Vault
@@ -30,7 +29,7 @@ class JsonStore(Generic[T]):
         what is not ours."""
         try:
             data = private.read(self.path(vault, key), self.most)
-            return self.parse(json.loads(data, strict=False))
+            return self.parse(loads(data))
         except _WRONG:
             return self.default
 
@@ -44,7 +43,7 @@ class JsonStore(Generic[T]):
         durable: bool = False,
     ) -> None:
         """Replace the value, as `private.replace` does. Raises `OSError`, `CortexError`."""
-        data = json.dumps(value).encode()
+        data = dumps(value).encode()
         private.replace(self.path(vault, key), data, synced=synced, durable=durable)
 
     def remove(self, vault: Vault, key: str = "") -> None:

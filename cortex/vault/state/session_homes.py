@@ -4,7 +4,7 @@ begin alike, as a fork's does. Standard library only: hooks load it."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from _collections_abc import Sequence
 
 from cortex.core.redact.secrets import sanitize_text
 from cortex.vault import private, user_folders

@@ -8,12 +8,11 @@ Standard library only: hooks are on this path.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from _collections_abc import Iterator
 
 from cortex.core.model.problem import ConflictError, CortexError
+from cortex.core.text.light import contextmanager, dumps, suppress
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, private
@@ -158,7 +157,7 @@ def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSe
 def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
     """Leave a session that another hook holds to the next verb that reads, with what is known of
     it. Raises `OSError`, `CortexError`."""
-    spool.add_mark(vault, key, spool.UNREAD_SUFFIX, json.dumps(known._asdict()))
+    spool.add_mark(vault, key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
 
 
 def read_deferred(vault: Vault, key: str) -> SessionCursor:

@@ -8,9 +8,9 @@ is needed. Standard library only: hooks are on this path.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from cortex.core.model.event import is_event_id
+from cortex.core.text.light import suppress
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, private
 from cortex.vault.locate import Vault
