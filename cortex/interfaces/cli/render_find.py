@@ -27,7 +27,7 @@ from cortex.interfaces.cli.text import (
     status_mark,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, DIM, OFF
+from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
@@ -107,7 +107,7 @@ def timeline(answer: Any) -> Iterable[str]:
         title = f"{BOLD}{row}{OFF}" if is_focus else row
         yield f"{title}{status}  {dim(hit.type or 'note', name_of(hit))}"
         if is_focus:
-            yield f"    {escape(hit.snippet)}"
+            yield f"{LONG_LINE_MARK}    {escape(hit.snippet)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
