@@ -334,10 +334,11 @@ def test_what_a_row_matches_has_its_hint(
         assert any(hint in (text.lower() if flags & re.IGNORECASE else text) for hint in hints)
 
 
-def test_only_re_is_imported() -> None:
-    code = "import __future__, collections.abc, re, sys; old = set(sys.modules); import cortex.core.redact.secrets; print(*set(sys.modules) - old)"
+def test_not_even_re_is_imported() -> None:
+    code = "import __future__, _collections, _collections_abc, _json, sys; old = set(sys.modules); import cortex.core.redact.secrets; print(*set(sys.modules) - old)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(run.stdout.split()) == {
         "cortex", "cortex.core", "cortex.core.redact", "cortex.core.redact.secrets",
-        "cortex.core.redact.secret_patterns",
+        "cortex.core.redact.secret_patterns", "cortex.core.text", "cortex.core.text.light",
+        "cortex.core.text.value",
     }  # fmt: skip

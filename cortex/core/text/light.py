@@ -71,6 +71,7 @@ else:
                 known[args] = function(*args)
             return known[args]
 
+        cached.known = known
         return cached
 
     class _LazyRe:
