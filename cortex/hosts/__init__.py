@@ -1,4 +1,4 @@
-"""The hosts of agents, each in a module of its name. Standard library only: hooks load it."""
+"""The hosts of agents, each in a module of its name, those without hooks in `without_hooks.py`. Standard library only: hooks load it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ if TYPE_CHECKING:
     from cortex.hosts.transcript_reader import TranscriptReader
 
 HOST_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "windsurf")
-HOSTS_WITHOUT_HOOKS = ("opencode", "vscode", "claude-desktop")
 
 
 def load_host(name: str) -> Host:
-    """The host of this name; no other module is loaded."""
+    """The host of one of the `HOST_NAMES`; no other module is loaded."""
     # `importlib` would cost a hook a millisecond.
-    module = name.replace("-", "_")
-    host: Host = __import__(f"cortex.hosts.{module}", fromlist=["HOST"]).HOST
+    host: Host = __import__(f"cortex.hosts.{name}", fromlist=["HOST"]).HOST
     return host
 
 

@@ -21,7 +21,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import HOST_NAMES, HOSTS_WITHOUT_HOOKS, jsonc, load_host, settings_file
+from cortex.hosts import HOST_NAMES, jsonc, load_host, settings_file, without_hooks
 from cortex.hosts.host import Host
 from cortex.hosts.settings_file import (
     ENCODING,
@@ -48,7 +48,7 @@ _ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
 _TOKEN_KEY_RE = lazy_re(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
 _WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
 HOSTS: dict[str, Host] = {
-    name: load_host(name) for name in sorted((*HOST_NAMES, *HOSTS_WITHOUT_HOOKS))
+    host.name: host for host in sorted((*map(load_host, HOST_NAMES), *without_hooks.HOSTS))
 }
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.hosts import jsonc, settings_file
-from cortex.hosts.mcp_host_name import McpHostName
 from cortex.hosts.mcp_settings import (
     HOSTS,
     McpChange,
@@ -20,6 +19,7 @@ from cortex.hosts.mcp_settings import (
     plan_change,
     plan_token_lines,
 )
+from cortex.interfaces.mcp.mcp import McpHostName
 
 JSON_BEFORE = {
     "absent": None,

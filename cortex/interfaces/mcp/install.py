@@ -8,7 +8,6 @@ from typing import Literal
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.hosts import mcp_settings, settings_file
-from cortex.hosts.mcp_host_name import McpHostName
 from cortex.hosts.mcp_settings import McpChange
 from cortex.hosts.settings_file import SettingsChange
 from cortex.operations.care.hook_status import project_root
@@ -18,7 +17,7 @@ from cortex.operations.care.trial import try_servers
 def change_settings(
     cwd: str,
     action: Literal["install", "remove"],
-    hosts: Sequence[McpHostName],
+    hosts: Sequence[str],
     words: Sequence[str],
     *,
     user: bool,

@@ -14,7 +14,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
-from cortex.hosts.mcp_host_name import McpHostName
 from cortex.interfaces.mcp.server import ToolServer
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.vault import user_settings
@@ -23,6 +22,11 @@ from cortex.vault.state.known_vaults import find_workplace
 
 if TYPE_CHECKING:
     from cortex.hosts.mcp_settings import McpChange
+
+# Apart from what edits settings, which takes 20 ms that serving does without.
+McpHostName = Literal[
+    "claude", "claude-desktop", "codex", "copilot", "cursor", "gemini", "opencode", "vscode", "windsurf"
+]  # fmt: skip
 
 
 class McpResult(NamedTuple):
