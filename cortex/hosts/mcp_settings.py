@@ -184,9 +184,8 @@ def _settings_with_us(root: str) -> Iterator[tuple[Host, bool, str, str]]:
 def _settings_path(host: Host, root: str, *, user: bool) -> str:
     if not user:
         if not root:
-            raise InvalidInputError(
-                "your home folder is no project", "--user, or run it in a project"
-            )
+            hint = "--user, or run it in a project"
+            raise InvalidInputError("your home folder is no project", hint)
         return os.path.join(root, host.mcp.project)
     if host.home_variable and (folder := os.environ.get(host.home_variable)):
         return os.path.join(os.path.abspath(folder), os.path.basename(host.mcp.user))
@@ -206,11 +205,8 @@ def _entry(host: Host, words: Sequence[str], *, own: bool) -> dict[str, Any]:
 def command_of(entry: dict[str, Any]) -> list[str]:
     """What an entry runs, word by word; empty for one with an address, and for an odd one."""
     command, args = entry.get("command"), entry.get("args", [])
-    line = (
-        command
-        if isinstance(command, list)
-        else [command, *(args if isinstance(args, list) else [None])]
-    )
+    words = args if isinstance(args, list) else [None]
+    line = command if isinstance(command, list) else [command, *words]
     return line if all(isinstance(word, str) for word in line) else []
 
 
@@ -246,9 +242,8 @@ def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None
     servers = root.get(key, {}) if isinstance(root, dict) else None
     entry = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(root, dict) or not isinstance(servers, dict) or not isinstance(entry, dict):
-        raise InvalidInputError(
-            f"{path} holds no table {key}, or no table {NAME} in it", NOTHING_WRITTEN
-        )
+        message = f"{path} holds no table {key}, or no table {NAME} in it"
+        raise InvalidInputError(message, NOTHING_WRITTEN)
     words = command_of(entry)
     is_ours = "mcp" in words[1:] and NAME in map(os.path.basename, words)
     if entry and not is_ours and not _has_address(entry):

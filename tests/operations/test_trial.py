@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from cortex.hosts.hook_settings import HOSTS
-from cortex.hosts.mcp_settings import wired_servers
 from cortex.operations.care import trial
 from cortex.operations.care.trial import try_hook, try_servers
 
@@ -34,10 +33,7 @@ def program(path: Path, does: str) -> str:
 
 
 def tried(root: Path) -> list[tuple[str, str, str]]:
-    return [
-        (one.host, one.seen, one.fault)
-        for one in try_servers([*wired_servers(str(root))], str(root))
-    ]
+    return [(one.host, one.seen, one.fault) for one in try_servers(str(root))]
 
 
 def test_an_install_says_what_the_server_did(shop, cortex):
@@ -107,7 +103,7 @@ def test_the_hint_fits_how_cortex_was_installed(shop, cortex, monkeypatch, prefi
     settings = Path.home() / ".claude.json"
     settings.write_text(settings.read_text().replace(sys.executable, "/bin/false"))
     monkeypatch.setattr(sys, "prefix", prefix)
-    (one,) = try_servers([*wired_servers(str(shop))], str(shop))
+    (one,) = try_servers(str(shop))
     assert one.fault == "does not answer: it ends without a word"
     assert hint in one.hint
 

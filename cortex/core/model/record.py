@@ -77,6 +77,22 @@ class SimilarRecord(NamedTuple):
     similarity: float  # of the titles, 0 to 1
 
 
+class MadeRecord(NamedTuple):
+    """A record that an event made or changed."""
+
+    id: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+    title: str
+    type: str
+    topic: str
+    outcome: str  # created, updated or duplicate
+    owner: str  # of an action
+    due: str
+    similar: tuple[SimilarRecord, ...]  # none are looked for beside a duplicate
+    contradicts: tuple[SimilarRecord, ...]
+
+
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
     """The id of the `ordinal`-th record of an event: the same on every clone, unlike a counter."""
     return f"{slugify(title)}-{short_hash(f'{event}/{ordinal}')}"

@@ -118,11 +118,8 @@ def _marked_records(event: Event) -> list[Record]:
         return []
     found = [one for one in find_candidates(event.text) if one.is_marked or one.layer == TAG_LAYER]
     first = next(number for number, line in enumerate(lines, 1) if line.strip())
-    if (
-        len(found) == 1
-        and found[0].line == first
-        and not (is_inline and split_leading_word(lines[first - 1])[0] == "")
-    ):
+    leads = not is_inline or split_leading_word(lines[first - 1])[0] != ""
+    if len(found) == 1 and found[0].line == first and leads:
         return []  # the rest of the text is about it
     return [candidate_to_record(one, base_record(event)) for one in found]
 

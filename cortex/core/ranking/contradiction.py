@@ -59,8 +59,8 @@ def _refuses(one: _Directive, other: _Directive) -> bool:
     """Whether `one` refuses all that `other` wants, and that alone."""
     if not one.unwanted or one.unwanted != other.wanted:
         return False
-    is_told = other.has_marker and (one.has_marker or not one.wanted)
-    return is_told or (one.is_order and not other.unwanted and len(other.wanted) > 1)
+    is_said = other.has_marker and (one.has_marker or not one.wanted)
+    return is_said or (one.is_order and not other.unwanted and len(other.wanted) > 1)
 
 
 def _read(text: str) -> _Directive | None:
@@ -88,10 +88,8 @@ def _read(text: str) -> _Directive | None:
     sides = _SIDES_RE.search(rest)
     if not sides and has_marker and "prefer" in " ".join(words[:at]):
         sides = re.search(r" to ", rest)
-    wanted, unwanted = rest, ""
-    if sides:
-        wanted, unwanted = rest[: sides.start()], rest[sides.end() :]
-    kept, refused = _content(wanted), _content(unwanted)
+    kept = _content(rest[: sides.start()] if sides else rest)
+    refused = _content(rest[sides.end() :] if sides else "")
     if kept is None or refused is None:
         return None
     if negations:

@@ -18,9 +18,8 @@ def strip_terminal_codes(text: str) -> str:
     they begin or end alike; others become lines, so that no word is lost."""
     if not any(start in text for start in _STARTS):
         return text
-    is_redrawn = (
-        "\n" in text or "\x1b" in text
-    )  # else carriage returns are the line ends of a paste
+    # Without these carriage returns are the line ends of a paste.
+    is_redrawn = "\n" in text or "\x1b" in text
     text = _OVERSTRUCK.sub("", _CODES.sub("", text)).replace("\b", "")
     lines: list[str] = []
     for line in text.split("\n"):

@@ -46,9 +46,7 @@ def _try_installed(done: list[tuple[McpChange, SettingsChange]], root: str) -> I
     """The changes, with what the servers did when they were started. A new entry in the user's own
     settings is taken out again if its server does not answer; that of a project stays: the file is
     right, and others share it."""
-    named = {change.file for change, _ in done}
-    wired = [one for one in mcp_settings.wired_servers(root) if one.file in named]
-    trials = {one.file: one for one in try_servers(wired, root)}
+    trials = {one.file: one for one in try_servers(root, files=[one.file for one, _ in done])}
     for change, todo in done:
         trial = trials.get(change.file)
         if trial is None or not trial.fault:

@@ -21,8 +21,9 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.care import hook_status, trial
+from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import project_root
+from cortex.operations.care.trial import server_problems, try_servers
 from cortex.operations.care.vault_checks import MAX_LISTED, note_problems, repository_problems
 from cortex.operations.projects.project import name_mismatch_problems
 from cortex.operations.share.duplicates import join_duplicate_ids
@@ -88,7 +89,7 @@ def doctor(
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
         *_tokenless_problems(caller.cwd),
-        *trial.server_problems(_try_servers(project_root(caller.cwd))),
+        *server_problems(try_servers(project_root(caller.cwd))),
         *user_settings.load_distill()[1],
         *user_settings.load_semantic(os.environ)[1],
         *distill_log.problems(vault.root),
@@ -183,10 +184,6 @@ def _tokenless_problems(cwd: str) -> Iterator[Problem]:
     """Hosts that would ask over HTTP and be refused."""
     for change, _, command in mcp_settings.plan_token_lines(hook_status.project_root(cwd)):
         yield Problem(change.file, "has the address of cortex mcp --http, and no token", command)
-
-
-def _try_servers(root: str) -> list[trial.Trial]:
-    return trial.try_servers([*mcp_settings.wired_servers(root)], root)
 
 
 def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:

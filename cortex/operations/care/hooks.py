@@ -20,7 +20,6 @@ from cortex.hosts import hook_settings, settings_file
 from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.hook_settings import HOSTS, hook_script, wanted_entries
 from cortex.hosts.host import Host
-from cortex.hosts.mcp_settings import wired_servers
 from cortex.hosts.settings_file import SettingsChange
 from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
@@ -106,7 +105,7 @@ def hooks(
         if action == "install" and vault:
             search_index = _refresh_index(vault, caller, problems)
     seen = hook_status.inspect_hosts(chosen, root, vault, problems)
-    servers = _try_servers(root, hosts) if action == "status" else []
+    servers = try_servers(root, hosts=hosts or ()) if action == "status" else []
     problems += server_problems(servers)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
@@ -114,8 +113,9 @@ def hooks(
     after = action != "status" and not dry_run
     next_ = tuple(_next_steps(changed, seen, root, caller.cwd)) if after else ()
     off = tuple(hook_status.disabled_by_user(vault, caller.cwd))
-    told = search_index, tuple(servers), next_, tuple(problems)
-    return HooksResult(action, dry_run, changed, seen, off, *told)
+    return HooksResult(
+        action, dry_run, changed, seen, off, search_index, tuple(servers), next_, tuple(problems)
+    )
 
 
 def _select(
@@ -136,11 +136,6 @@ def _select(
         hint = f"{command}, or run it in a project"
         raise InvalidInputError("your home folder is no project", hint)
     return chosen, root
-
-
-def _try_servers(root: str, hosts: list[HostName] | None) -> list[Trial]:
-    wired = (one for one in wired_servers(root) if not hosts or one.host in hosts)
-    return try_servers([*wired], root)
 
 
 def _changes_made(

@@ -158,8 +158,7 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
         problems += installed.problems
         _, change = mcp_settings.plan_change("claude", "install", root, [], user=False)
         settings_file.apply_change(change)
-        wired = (one for one in mcp_settings.wired_servers(root) if one.file == change.file)
-        problems += trial.server_problems(trial.try_servers([*wired], root))
+        problems += trial.server_problems(trial.try_servers(root, files=[change.file]))
         changed = [change.file] if change.has_changes else []
         changed += [one.file for one in installed.changed if one.outcome != "unchanged"]
         written += [os.path.relpath(file, root) for file in changed]

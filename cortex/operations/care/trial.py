@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -21,7 +21,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shell_quote, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.hosts.host import Host
-from cortex.hosts.mcp_settings import HOSTS, WiredServer
+from cortex.hosts.mcp_settings import HOSTS, WiredServer, wired_servers
 from cortex.vault.layout import SETTINGS_FILE
 
 _SECONDS = 10.0  # for an answer
@@ -52,8 +52,16 @@ class Trial(NamedTuple):
     hint: str = ""
 
 
-def try_servers(wired: Sequence[WiredServer], root: str) -> list[Trial]:
-    """Start these servers for the project at `root`, each once and all at the same time."""
+def try_servers(
+    root: str, *, hosts: Collection[str] = (), files: Collection[str] = ()
+) -> list[Trial]:
+    """Start the servers that are wired for the project at `root` and for the user, each once and all
+    at the same time; with `hosts` or `files` those of these hosts, or in these settings, alone."""
+    wired = [
+        one
+        for one in wired_servers(root)
+        if (not hosts or one.host in hosts) and (not files or one.file in files)
+    ]
     runs = {one: _run_of(one, root) for one in wired if _is_safe(one)}
     with ThreadPoolExecutor(max_workers=8) as pool:
         once = {str(run): run for run in runs.values()}
@@ -99,8 +107,8 @@ def try_hook(host: Host, line: Sequence[str]) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as scratch:
         open(os.path.join(scratch, SETTINGS_FILE), "w").close()
         payload: dict[str, Any] = {}
-        told = {"session": "trial", "cwd": scratch, "message": "Cortex tries its hook."}
-        for field, value in told.items():
+        fields = {"session": "trial", "cwd": scratch, "message": "Cortex tries its hook."}
+        for field, value in fields.items():
             outer, _, inner = host.fields[field][0].partition(".")
             payload[outer] = {inner: value} if inner else value
         ours = ("CORTEX_", *host.project_variables)

@@ -113,10 +113,8 @@ def set_aside(note: Note, row: NoteRow, status: str, why: str, now: str) -> Note
     because = note.get(f"{status}_because")
     if before == status and why in ("", because):
         return note
-    said = {
-        f"{status}_at": note.get(f"{status}_at") or now,
-        f"{status}_because": why or because,
-    }
+    when = note.get(f"{status}_at") or now
+    said = {f"{status}_at": when, f"{status}_because": why or because}
     return set_inactive_status(note, status, said)
 
 

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
-from cortex.core.model.record import SimilarRecord
+from cortex.core.model.record import MadeRecord
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture import capture as inbox
 from cortex.vault.locate import Vault
-
-
-class MadeRecord(NamedTuple):
-    """A record that an event made or changed."""
-
-    id: str
-    path: str  # relative to the vault
-    file: str  # absolute path
-    title: str
-    type: str
-    outcome: str  # created, updated or duplicate
-    owner: str  # of an action
-    due: str
-    similar: tuple[SimilarRecord, ...]
-    contradicts: tuple[SimilarRecord, ...]
 
 
 class CaptureAnswer(NamedTuple):
@@ -85,36 +70,25 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
     """The answer with what came of its event, which counts whatever happens here."""
     # They import the index, 60 ms, for which a pipe does not wait.
     from cortex.core.normalize.handlers import parse_event  # noqa: PLC0415
+    from cortex.core.notes import note as notes  # noqa: PLC0415
+    from cortex.operations.records.similar import made_record  # noqa: PLC0415
     from cortex.operations.upkeep.normalize_now import normalize_now  # noqa: PLC0415
     from cortex.vault import files  # noqa: PLC0415
 
-    layout, id_ = vault.layout(), answer.id
+    layout, id_, made = vault.layout(), answer.id, []
     try:
         event = parse_event(files.read(vault.root, answer.path), answer.path)
         done = normalize_now(vault, caller, event)
-        made = (_made_record(vault, *one) for one in dict(done.records).items())
-        records = tuple(one for one in made if one)
-        answer = answer._replace(records=records, problems=done.problems)
+        for place, outcome in dict(done.records).items():
+            note = notes.read(files.read(vault.root, place), place)
+            if note.get("type") != "session" and not note.get("superseded_by"):
+                made.append(made_record(vault, note, place, outcome))
+        answer = answer._replace(problems=done.problems)
     except Exception as error:  # noqa: BLE001  the capture counts, and what is wrong is said
-        said, hint = f"kept as event {id_}, which is no record yet: {error}", "cortex normalize"
+        why, hint = f"kept as event {id_}, which is no record yet: {error}", "cortex normalize"
         if isinstance(error, CortexError):
-            said, hint = error.message, error.hint
-        answer = answer._replace(note="; ".join(filter(None, (answer.note, said))), hint=hint)
+            why, hint = error.message, error.hint
+        answer = answer._replace(note="; ".join(filter(None, (answer.note, why))), hint=hint)
     places = (layout.event(id_), layout.failed(id_))
     path = next((place for place in places if files.exists(vault.root, place)), answer.path)
-    return answer._replace(path=path, file=f"{vault.root}/{path}")
-
-
-def _made_record(vault: Vault, path: str, outcome: str) -> MadeRecord | None:
-    """What is told of a record; None for a session, and for what the event superseded."""
-    from cortex.core.notes import note as notes  # noqa: PLC0415  as above
-    from cortex.operations.records.similar import find_similar  # noqa: PLC0415
-    from cortex.vault import files  # noqa: PLC0415
-
-    note = notes.read(files.read(vault.root, path), path)
-    if note.get("type") == "session" or note.get("superseded_by"):
-        return None
-    id_, is_new = note.get("id") or path, outcome != "duplicate"
-    others = find_similar(vault, id_, note.title, note.get("project")) if is_new else ((), ())
-    said = note.title, note.get("type"), outcome, note.get("owner"), note.get("due")
-    return MadeRecord(id_, path, f"{vault.root}/{path}", *said, *others)
+    return answer._replace(path=path, file=f"{vault.root}/{path}", records=tuple(made))

@@ -128,13 +128,11 @@ def revise(
     if type.strip():
         fields["type"] = known_type(vault, sanitize_text(type).strip().lower())
     text = sanitize_text(body).replace("\r\n", "\n")
-    changed_tags = (
-        _clean_tags(tags) if tags else None,
-        _clean_tags(add_tags),
-        _clean_tags(remove_tags),
-    )
-    because = one_line(sanitize_text(reason))
-    request = _ReviseRequest(fields, status, because, *changed_tags, text, reviewed)
+    new_tags = _clean_tags(tags) if tags else None
+    request = _ReviseRequest(
+        fields, status, one_line(sanitize_text(reason)), new_tags, _clean_tags(add_tags),
+        _clean_tags(remove_tags), text, reviewed,
+    )  # fmt: skip
     _check_request(request, vault, id)
     edit = partial(_edit_and_undo, vault, caller, request)
     outcome = status if status in ("done", *_ASIDE_WORDS) else "updated"
@@ -322,9 +320,8 @@ def _with_asked_fields(
     _check_identity(note, fields.keys())
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
-    every = dict.fromkeys(
-        (*(old_tags if request.tags is None else request.tags), *request.added_tags)
-    )
+    kept_tags = old_tags if request.tags is None else request.tags
+    every = dict.fromkeys((*kept_tags, *request.added_tags))
     tags = tuple(tag for tag in every if tag not in request.removed_tags)
     if tags != tuple(dict.fromkeys(old_tags)):
         fields["tags"] = tags
@@ -335,13 +332,13 @@ def _with_asked_fields(
     if "type" in fields and (note.get("status") or "active") == initial_status(note.get("type")):
         changed = with_status(changed, initial_status(str(fields["type"])), now)
     if request.status:
-        asked = _with_asked_status(changed, request, row, now)
-        if asked is not changed:
+        moved = _with_asked_status(changed, request, row, now)
+        if moved is not changed:
             words = {kept: word for word, kept in _ASIDE_WORDS.items()}
             status = note.get("status").lower() or "active"
             before["status"] = words.get(status, status)
             before["reason"] = note.get(f"{status}_because")
-            changed = asked
+            changed = moved
     return changed, {key: value for key, value in before.items() if key != "reason" or value}
 
 

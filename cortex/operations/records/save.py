@@ -11,7 +11,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
-from cortex.core.model.record import SimilarRecord
+from cortex.core.model.record import MadeRecord, SimilarRecord
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
 from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
 from cortex.core.notes import note as notes
@@ -22,7 +22,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.project_context import resolve_project
-from cortex.operations.records.similar import find_similar
+from cortex.operations.records.similar import made_record
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_folders
@@ -39,18 +39,6 @@ _MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as s
 _NOT_GLOBAL = "kept for this project: an agent's scope global needs a confidence above 0.8"
 
 
-class LearnedRecord(NamedTuple):
-    """One record of what was learned."""
-
-    id: str
-    path: str  # relative to the vault
-    file: str  # absolute path
-    title: str
-    type: str
-    topic: str
-    outcome: str  # created, updated or duplicate
-
-
 class SaveResult(NamedTuple):
     """The record that says it now; with `learnings` the records of a text."""
 
@@ -65,7 +53,7 @@ class SaveResult(NamedTuple):
     note: str = ""  # what else there is to know; mostly nothing
     problems: tuple[Problem, ...] = ()
     file: str = ""  # absolute path
-    hits: tuple[LearnedRecord, ...] = ()  # of learnings
+    hits: tuple[MadeRecord, ...] = ()  # of learnings
     total: int = 0
 
 
@@ -153,15 +141,11 @@ def save_learnings(
     )
     events.validate(event)
     event, done = publish_and_normalize(vault, caller, event)
-    records = []
-    for path, outcome in done.records:
-        note = notes.read(files.read(vault.root, path), path)
-        title, type_, topic = note.title, note.get("type"), note.get("topic")
-        file = os.path.join(vault.root, path)
-        records.append(LearnedRecord(note.get("id"), path, file, title, type_, topic, outcome))
-    return SaveResult(
-        event=event.id, hits=tuple(records), total=len(records), problems=done.problems
+    hits = tuple(
+        made_record(vault, notes.read(files.read(vault.root, path), path), path, outcome)
+        for path, outcome in done.records
     )
+    return SaveResult(event=event.id, hits=hits, total=len(hits), problems=done.problems)
 
 
 def _place_by_scope(
@@ -223,26 +207,14 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str, named: s
     event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
-    id_, topic = note.get("id") or path, note.get("topic")
-    suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
-    is_new = outcome != "duplicate"
-    similar, against = find_similar(vault, id_, note.title, event.project) if is_new else ((), ())
+    made = made_record(vault, note, path, outcome)
+    suggested = "" if made.topic else topics.suggest(made.type, event.title, event.text)
     slug = events.slug_remark(sanitize_text(named), event.project)
     remark = "; ".join(filter(None, (where, slug, _remark(note, event))))
-    file = os.path.join(vault.root, path)
     return SaveResult(
-        id_,
-        path,
-        outcome,
-        topic,
-        suggested,
-        event.id,
-        similar,
-        against,
-        remark,
-        done.problems,
-        file,
-    )
+        made.id, path, outcome, made.topic, suggested, event.id, made.similar, made.contradicts,
+        remark, done.problems, made.file,
+    )  # fmt: skip
 
 
 def _validated_event(event: Event) -> Event:

@@ -1,11 +1,12 @@
-"""Which records look like a new one, and which it contradicts."""
+"""What is answered of a record that an event made: which others look like it, and which it contradicts."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.record import SimilarRecord
+from cortex.core.model.record import MadeRecord, SimilarRecord
+from cortex.core.notes.note import Note
 from cortex.core.ranking.contradiction import contradicts, directive_words
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.index.catalogue import IndexDamaged, NoteRow
@@ -19,7 +20,18 @@ _MIN_WORD_CHARS = 4  # of a word that candidates share
 _MAX_WORDS = 4
 
 
-def find_similar(
+def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord:
+    """The record that has this note, with what is like it unless it is a duplicate."""
+    id_ = note.get("id") or path
+    said = id_, note.title, note.get("project")
+    similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())
+    return MadeRecord(
+        id_, path, f"{vault.root}/{path}", note.title, note.get("type"), note.get("topic"), outcome,
+        note.get("owner"), note.get("due"), similar, against,
+    )  # fmt: skip
+
+
+def _find_similar(
     vault: Vault, id_: str, title: str, project: str
 ) -> tuple[tuple[SimilarRecord, ...], tuple[SimilarRecord, ...]]:
     """Current records of the project with a title like that of the record with this id, and those

@@ -55,16 +55,12 @@ def list_vaults() -> list[KnownVault]:
 
 
 def find_workplace(
-    named: str,
-    cwd: str,
-    environ: Mapping[str, str],
-    folders: Iterable[str] = (),
-    asked: str = "",
+    named: str, cwd: str, environ: Mapping[str, str], folders: Iterable[str] = (), wanted: str = ""
 ) -> Workplace:
     """The vault of one request and the folder that it works in.
 
-    `asked` is the name or the path of a vault of this machine, as the request says it; `folders` are
-    those of the client's workspace, paths or `file:` addresses. Without `asked` the first of these
+    `wanted` is the name or the path of a vault of this machine, as the request says it; `folders` are
+    those of the client's workspace, paths or `file:` addresses. Without `wanted` the first of these
     counts that lies in a vault, then the folders that the environment names, then `cwd`; then the
     user's default. Where `named` or $CORTEX_VAULT binds the server to a vault, no request leaves it.
     Raises `NotFoundError`, which names the vaults of this machine, and `InvalidInputError`."""
@@ -73,12 +69,12 @@ def find_workplace(
     folder = next(filter(os.path.isdir, workspace), cwd)
     if named or environ.get("CORTEX_VAULT"):
         vault = locate.find_vault(named, cwd, environ)
-        if asked and not _is_called(vault.root, asked):
+        if wanted and not _is_called(vault.root, wanted):
             hint = "leave the argument vault out, or start cortex mcp without --vault"
             raise InvalidInputError(f"this server answers for {vault.root} alone", hint)
         return Workplace(vault, folder)
-    if asked:
-        root = _choose(asked)
+    if wanted:
+        root = _choose(wanted)
         return Workplace(Vault(root), _folder_of_work(root))
     for place in (*workspace, cwd):
         if root := locate.nearest_vault_root(place):
@@ -90,16 +86,16 @@ def find_workplace(
         raise NotFoundError(error.message, known or error.hint) from None
 
 
-def _choose(asked: str) -> str:
+def _choose(wanted: str) -> str:
     """The root of the vault that is called so. `NotFoundError`, or `InvalidInputError` for two."""
-    called = sorted(root for root in _roots() if _is_called(root, asked))
+    called = sorted(root for root in _roots() if _is_called(root, wanted))
     there = [root for root in called if locate.is_vault(root)]
     if len(there) == 1:
         return there[0]
     if there:
         hint = f"give one of these paths: {', '.join(there)}"
-        raise InvalidInputError(f"{len(there)} vaults are called {asked!r}", hint)
-    why = f"the vault {called[0]} is gone" if called else f"there is no vault {asked!r} here"
+        raise InvalidInputError(f"{len(there)} vaults are called {wanted!r}", hint)
+    why = f"the vault {called[0]} is gone" if called else f"there is no vault {wanted!r} here"
     raise NotFoundError(why, _listed() or "cortex init makes one")
 
 
@@ -109,9 +105,9 @@ def _listed() -> str:
     return f"choose by the argument vault: {known}" if known else ""
 
 
-def _is_called(root: str, asked: str) -> bool:
+def _is_called(root: str, wanted: str) -> bool:
     names = (root, os.path.basename(_folder_of_work(root)), _project_name(root))
-    return asked in names or os.path.expanduser(asked) == root
+    return wanted in names or os.path.expanduser(wanted) == root
 
 
 def _folder_of_work(root: str) -> str:
