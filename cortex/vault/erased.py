@@ -16,9 +16,6 @@ from cortex.vault.layout import layout_of
 
 _FOLDER = "events/erased"
 _MAX_BYTES = 16_000_000  # of one file: 200,000 blobs
-_HEAD = (
-    b"# What was erased here: ids and git blobs. Keep this file, or an old clone brings it back.\n"
-)
 _NONE = "-"
 
 

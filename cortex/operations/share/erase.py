@@ -26,7 +26,7 @@ from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.vault import erased, files, private, settings
-from cortex.vault.git import changes, checkout, commit, git_cli, objects as git
+from cortex.vault.git import changes, checkout, commit, git_cli, objects as git, rewrite
 from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.locate import Vault
 
@@ -73,7 +73,7 @@ def erase(
         erase_history.check_rewritable(vault.root)
         problems += [] if dry_run else erase_history.fetch_all(vault.root)
     found = find_files(vault, eraser)
-    objects = erase_history.find(vault, eraser) if in_git else {}
+    objects = rewrite.find_objects(vault.root, eraser.holds) if in_git else {}
     result = _list_places(vault, eraser, found, objects)
     again = cortex_command("erase", text, "--history")
     if not result.places:

@@ -10,11 +10,10 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes.erasure import Eraser
 from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
-from cortex.vault import erased, private
+from cortex.vault import erased
 from cortex.vault.git import checkout, git_cli, objects, rewrite
 from cortex.vault.locate import Vault
 
-PENDING_FILE = "erased-push"  # in the state folder: the commands that publish a rewritten history
 _PUSHED = ("refs/heads/", "refs/tags/")
 _UNREACHED = (
     "other clones, where cortex sync --follow drops it; forks; what the remote's host keeps"
@@ -82,11 +81,6 @@ def fetch_all(root: str) -> list[Problem]:
     return problems
 
 
-def find(vault: Vault, eraser: Eraser) -> dict[str, str]:
-    """The objects of git that hold it: id -> kind."""
-    return rewrite.find_objects(vault.root, eraser.holds)
-
-
 def describe(root: str, found: dict[str, str]) -> list[ErasePlace]:
     """What in git holds it: how many objects, and to how many of them its kinds of refs lead."""
     kinds = ("--branches", "--tags", "--remotes", "--glob=refs/stash", "--reflog") if found else ()
@@ -118,7 +112,7 @@ def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult
     """Rewrite all refs, drop the old objects, and see that none holds it any more. A bundle of this
     name is made first."""
     root = vault.root
-    found = find(vault, eraser)
+    found = rewrite.find_objects(root, eraser.holds)
     inside = objects.list_files(root, "HEAD", [*filter(None, [os.fsdecode(objects.prefix(root))])])
     if found.keys() & set(inside.values()):
         message = "the history was not rewritten: the last commit still holds it"
@@ -133,10 +127,9 @@ def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult
         hint = f"git fetch {shell_quote(backup)} {checkout.branch_of(root)} && git reset FETCH_HEAD"
         raise CortexError("the new history ends with other files than the vault has", hint)
     commands = tuple(_push_commands(root, new, there))
-    private.replace(os.path.join(vault.state_folder(), PENDING_FILE), "\n".join(commands).encode())
     rewrite.drop_old(root)
     left = [f"{backup} has the history of before: rm it when all is well", _UNREACHED]
-    if still := find(vault, eraser):
+    if still := rewrite.find_objects(root, eraser.holds):
         some = ", ".join(list(still)[:3])
         left.append(
             f"{format_count(len(still), 'object')} of git, outside the vault or no text: {some}"

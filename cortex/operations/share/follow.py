@@ -7,9 +7,10 @@ import os
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.notes.erasure import Eraser, derive_words, make_eraser
+from cortex.core.text.strings import shell_quote
 from cortex.operations.share import erase_history
 from cortex.operations.share.erase import apply, find_files
-from cortex.vault import erased, private
+from cortex.vault import erased
 from cortex.vault.erased import ErasedList
 from cortex.vault.git import commit, git_cli, objects, rewrite
 from cortex.vault.git.remotes import Upstream
@@ -19,20 +20,18 @@ _START_REF = "refs/cortex/start"  # for a moment
 _IS_WHOLE = b"\n## Raw Content\n\n[ERASED]\n"  # of an event of which nothing is left
 
 
-def check_published(vault: Vault, up: Upstream) -> None:
-    """Before a fetch: raise `CortexError` if the remote still has the branch that was rewritten
-    here. To fetch it would bring back what was erased."""
-    path = os.path.join(vault.state_folder(), erase_history.PENDING_FILE)
-    commands = private.read(path, 100_000).decode("utf-8", "replace")
-    if not commands:
+def check_published(root: str, up: Upstream) -> None:
+    """Before a fetch: raise `CortexError` if the remote's branch is one that was rewritten and
+    dropped here. To fetch it would bring back what was erased."""
+    if not (tips := erased.read_list(root).tips):
         return
-    words = ["ls-remote", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
-    there = git_cli.run_remote(vault.root, words).stdout.decode().partition("\t")[0]
-    if there and f":{there} " in commands:
-        message = f"{up.remote} still has the history from before cortex erase"
-        raise CortexError(message, "; ".join(commands.splitlines()))
-    if there:
-        os.unlink(path)
+    ref = f"refs/heads/{up.remote_branch}"
+    listed = git_cli.run_remote(root, ["ls-remote", "--end-of-options", up.remote, ref]).stdout
+    there = listed.decode().partition("\t")[0]
+    if there in tips and not git_cli.find_commit(root, there):
+        message = f"{up.remote} still has the history from before cortex erase; nothing was fetched"
+        words = ("push", f"--force-with-lease={ref}:{there}", up.remote, f"HEAD:{ref}")
+        raise CortexError(message, f"git {' '.join(map(shell_quote, words))}")
 
 
 def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
@@ -122,11 +121,11 @@ def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:
     commit that `start` has become. The old objects stay."""
     root = vault.root
     erase_history.check_rewritable(root)
-    held = erase_history.find(vault, eraser)
+    held = rewrite.find_objects(root, eraser.holds)
     apply(vault, caller, eraser, find_files(vault, eraser), held, history=True)
     git_cli.run(root, ["update-ref", _START_REF, start])
     with commit.repository_lock(root):
-        rewrite.rewrite(root, eraser, erase_history.find(vault, eraser))
+        rewrite.rewrite(root, eraser, rewrite.find_objects(root, eraser.holds))
     new = git_cli.find_commit(root, _START_REF)
     git_cli.run(root, ["update-ref", "-d", _START_REF])
     return new

@@ -28,7 +28,6 @@ from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.operations.share.text_conflicts import LABELS, OtherSide, other_side
-from cortex.operations.upkeep.keep_erased import drop_erased_sides
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects
@@ -97,7 +96,6 @@ def resolve_unmerged(
 ) -> tuple[list[MergeResolution], list[Problem]]:
     """One pass over what is unmerged now: what was decided, and what waits for a person."""
     root = vault.root
-    drop_erased_sides(root)
     stages = objects.list_unmerged_stages(root)
     if not stages and not mine.waiting:
         return [], []

@@ -274,7 +274,7 @@ class _SyncRun:
                 self.push = "no remote"
                 return
             self.remote = up.remote
-            follow.check_published(self.vault, up)
+            follow.check_published(self.root, up)
             theirs = remotes.fetch(self.root, up)
             is_stuck, last = theirs == last, theirs
             self._follow(up, theirs)

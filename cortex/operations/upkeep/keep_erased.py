@@ -6,15 +6,15 @@ import os
 from itertools import chain
 
 from cortex.core.merge.merge_plan import MergeResolution
-from cortex.core.merge.note_versions import note_id, stem_of
+from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
-from cortex.core.notes.erasure import hash_of_id, make_eraser
+from cortex.core.notes.erasure import make_eraser
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.vault import erased, files
 from cortex.vault.erased import ErasedList
-from cortex.vault.git import git_cli, objects
+from cortex.vault.git import objects
 from cortex.vault.locate import Vault
 
 _GONE_AGAIN = "was erased, and a merge had brought it back; it is gone again"
@@ -50,17 +50,3 @@ def keep_erased(vault: Vault, caller: Caller, listed: ErasedList) -> list[MergeR
         elif not wanted:
             files.remove(root, path)
     return [MergeResolution(path, _GONE_AGAIN) for path in sorted(back)]
-
-
-def drop_erased_sides(root: str) -> None:
-    """Let go of the unmerged paths of which a side is a record that was erased."""
-    records = erased.read_list(root).records
-    stages = objects.list_unmerged_stages(root) if records else []
-    texts = objects.read_blobs(root, [one.blob for one in stages])
-    gone = {one.path for one in stages if hash_of_id(note_id(texts.get(one.blob, b""))) in records}
-    for path in gone:
-        if os.path.lexists(place := os.path.join(os.fsencode(objects.toplevel(root)), path)):
-            os.unlink(place)
-    if gone:
-        words = ["update-index", "--force-remove", "-z", "--stdin"]
-        git_cli.run(objects.toplevel(root), words, stdin=b"".join(one + b"\0" for one in gone))

@@ -17,15 +17,7 @@ from cortex.vault.git import git_cli, objects
 _BATCH_BYTES = 64_000_000  # of objects that are read at once
 _TIMEOUT_SECONDS = 3600.0
 _EXPORT = ("fast-export", "--all", "--no-data", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--reencode=no", "--show-original-ids")  # fmt: skip
-_OLD_POINTERS = (
-    "FETCH_HEAD",
-    "ORIG_HEAD",
-    "COMMIT_EDITMSG",
-    "MERGE_MSG",
-    "SQUASH_MSG",
-    "AUTO_MERGE",
-)
-_STASH, _STASHES = "refs/stash", "refs/cortex/stash/"  # the latter for a moment
+_PARKED = "refs/cortex/stash/"  # refs of the stashes, for a moment
 
 
 def find_objects(root: str, wants: Callable[[bytes], bool]) -> dict[str, str]:
@@ -64,21 +56,16 @@ def list_refs(root: str) -> dict[str, str]:
 def rewrite(root: str, eraser: Eraser, found: dict[str, str]) -> dict[str, tuple[str, str]]:
     """Rewrite all refs; old and new object of those that changed. `found` are the objects that hold
     it. Index and work tree stay as they are; old objects stay until `drop_old`."""
-    stashes = _list_stashes(root)
-    for number, (id_, _) in enumerate(stashes):
-        git_cli.run(root, ["update-ref", f"{_STASHES}{number:04}", id_])
+    _park_stashes(root)
     before = list_refs(root)
     texts = objects.read_blobs(root, [id_ for id_, kind in found.items() if kind == "blob"])
     stream = git_cli.run(root, _EXPORT, timeout=_TIMEOUT_SECONDS)
     new = b"".join(_rewritten(root, stream, eraser, texts))
     git_cli.run(root, ["fast-import", "--force", "--quiet"], stdin=new, timeout=_TIMEOUT_SECONDS)
     after = list_refs(root)
-    _store_stashes(root, [(after[f"{_STASHES}{at:04}"], eraser.erase_text(os.fsencode(said))) for at, (_, said) in enumerate(stashes)])  # fmt: skip
-    return {
-        name: (id_, after[name])
-        for name, id_ in before.items()
-        if after.get(name, id_) != id_ and not name.startswith(_STASHES)
-    }
+    _unpark_stashes(root)
+    changed = (name for name, id_ in before.items() if after.get(name, id_) != id_)
+    return {name: (before[name], after[name]) for name in changed}
 
 
 def _rewritten(
@@ -129,10 +116,10 @@ def _entry(root: str, commit: str, path: bytes) -> list[bytes]:
 
 def drop_old(root: str) -> None:
     """Drop what no ref leads to: reflogs but that of the stashes, and all such objects."""
-    stashes = _list_stashes(root)
+    _park_stashes(root)
     git_cli.run(root, ["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"])
-    _store_stashes(root, [(id_, os.fsencode(said)) for id_, said in stashes])
-    for name in _OLD_POINTERS:
+    _unpark_stashes(root)
+    for name in ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE"):  # fmt: skip
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(root, git_cli.line(root, ["rev-parse", "--git-path", name])))
     if git_cli.has_commit(root) and not objects.list_staged(root):
@@ -142,17 +129,20 @@ def drop_old(root: str) -> None:
     git_cli.run(root, ["gc", "--prune=now", "--quiet"], timeout=_TIMEOUT_SECONDS)
 
 
-def _list_stashes(root: str) -> list[tuple[str, str]]:
-    """The stashes with their messages, the oldest first."""
-    ran = git_cli.run_unchecked(root, ["log", "-g", "-z", "--format=%H %gs", _STASH, "--"])
-    lines = [line for line in os.fsdecode(ran.stdout).split("\0") if line] if not ran.code else []
-    return [(line.partition(" ")[0], line.partition(" ")[2]) for line in reversed(lines)]
+def _park_stashes(root: str) -> None:
+    """Make a ref of each stash, the oldest first: of git's own ref they are but the reflog."""
+    ran = git_cli.run_unchecked(root, ["log", "-g", "--format=%H", "refs/stash", "--"])
+    ids = [] if ran.code else ran.stdout.decode().split()
+    for number, id_ in enumerate(reversed(ids)):
+        git_cli.run(root, ["update-ref", f"{_PARKED}{number:04}", id_])
+    if ids:
+        git_cli.run(root, ["update-ref", "-d", "refs/stash"])
 
 
-def _store_stashes(root: str, stashes: list[tuple[str, bytes]]) -> None:
-    """Make these the stashes, and remove the refs that held them meanwhile."""
-    if stashes:
-        git_cli.run(root, ["update-ref", "-d", _STASH])
-    for number, (id_, said) in enumerate(stashes):
-        git_cli.run(root, ["stash", "store", "--quiet", f"--message={os.fsdecode(said)}", id_])
-        git_cli.run(root, ["update-ref", "-d", f"{_STASHES}{number:04}"])
+def _unpark_stashes(root: str) -> None:
+    """Make stashes of these refs again, under the subjects of their commits."""
+    for name, id_ in list_refs(root).items():
+        if name.startswith(_PARKED):
+            subject = git_cli.line(root, ["log", "-1", "--format=%s", id_, "--"])
+            git_cli.run(root, ["stash", "store", "--quiet", f"--message={subject}", id_])
+            git_cli.run(root, ["update-ref", "-d", name])
