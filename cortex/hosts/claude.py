@@ -365,7 +365,7 @@ def make_entry(on: HostEvent, line: str, words: list[str]) -> dict[str, object]:
 HOST = Host(
     "claude",
     "Claude Code",
-    mcp=McpSettings(".mcp.json", ".claude.json", "mcpServers", asks="whether the server may run"),
+    mcp=McpSettings(".mcp.json", "mcpServers", ".claude.json", asks="whether the server may run"),
     events=(
         HostEvent("SessionStart", "session-start", matcher=f"{START_SOURCES}|fork"),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

@@ -287,12 +287,7 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "codex",
     "Codex",
-    mcp=McpSettings(
-        ".codex/config.toml",
-        ".codex/config.toml",
-        "mcp_servers",
-        asks="whether the folder is trusted",
-    ),
+    mcp=McpSettings(".codex/config.toml", "mcp_servers", asks="whether the folder is trusted"),
     events=(
         HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
         HostEvent("UserPromptSubmit", "user-prompt-submit"),

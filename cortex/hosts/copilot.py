@@ -95,7 +95,7 @@ HOST = Host(
     "copilot",
     "Copilot CLI",
     mcp=McpSettings(
-        ".mcp.json", ".copilot/mcp-config.json", "mcpServers",
+        ".mcp.json", "mcpServers", ".copilot/mcp-config.json",
         fields=(("type", "stdio"), ("tools", ["*"])),
     ),
     events=(

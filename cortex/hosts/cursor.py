@@ -59,7 +59,7 @@ HOST = Host(
     "cursor",
     "Cursor",
     mcp=McpSettings(
-        ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", asks="whether the server may run",
+        ".cursor/mcp.json", "mcpServers", asks="whether the server may run",
         workspace="${workspaceFolder}", starts_elsewhere=True, variable="${env:%s}",
     ),
     events=(

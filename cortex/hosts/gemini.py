@@ -26,12 +26,7 @@ def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]
 HOST = Host(
     "gemini",
     "Gemini CLI",
-    mcp=McpSettings(
-        ".gemini/settings.json",
-        ".gemini/settings.json",
-        "mcpServers",
-        asks="whether the folder is trusted",
-    ),
+    mcp=McpSettings(".gemini/settings.json", "mcpServers", asks="whether the folder is trusted"),
     # A matcher of a lifecycle event is one word there, so none is set: a start is any start.
     events=(
         HostEvent("SessionStart", "session-start"),

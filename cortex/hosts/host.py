@@ -45,8 +45,9 @@ class McpSettings(NamedTuple):
     """Where a host keeps the MCP servers of a project and those of a person, and how it starts them."""
 
     project: str  # below a project; empty where it has none
-    user: str  # below the home folder; in the folder of `Host.home_variable` if that is set
     key: str  # of the table of servers
+    # Below the home folder, if it is not as in a project; in the folder of `Host.home_variable` if that is set.
+    user: str = ""
     next_step: str = "start it anew"
     asks: str = ""  # what it asks the person before it starts one
     fields: tuple[tuple[str, object], ...] = ()  # of an entry, beside what it runs

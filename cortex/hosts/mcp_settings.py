@@ -187,9 +187,10 @@ def _settings_path(host: Host, root: str, *, user: bool) -> str:
             hint = "--user, or run it in a project"
             raise InvalidInputError("your home folder is no project", hint)
         return os.path.join(root, host.mcp.project)
+    below = host.mcp.user or host.mcp.project
     if host.home_variable and (folder := os.environ.get(host.home_variable)):
-        return os.path.join(os.path.abspath(folder), os.path.basename(host.mcp.user))
-    return os.path.join(os.path.expanduser("~"), host.mcp.user)
+        return os.path.join(os.path.abspath(folder), os.path.basename(below))
+    return os.path.join(os.path.expanduser("~"), below)
 
 
 def _entry(host: Host, words: Sequence[str], *, own: bool) -> dict[str, Any]:

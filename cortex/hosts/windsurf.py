@@ -11,8 +11,7 @@ HOST = Host(
     "windsurf",
     "Windsurf",
     mcp=McpSettings(
-        "", ".codeium/windsurf/mcp_config.json", "mcpServers",
-        starts_elsewhere=True, variable="${env:%s}",
+        "", "mcpServers", ".codeium/windsurf/mcp_config.json", starts_elsewhere=True, variable="${env:%s}",
     ),
     events=(HostEvent("post_cascade_response", "stop"),),
     make_entry=lambda _on, line, _words: {"command": line, "show_output": False},

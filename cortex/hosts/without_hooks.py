@@ -15,15 +15,15 @@ from cortex.hosts.host import Host, McpSettings
 _SETTINGS_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
 HOSTS = (
     Host("opencode", "opencode", mcp=McpSettings(
-        "opencode.json", ".config/opencode/opencode.json", "mcp",
+        "opencode.json", "mcp", ".config/opencode/opencode.json",
         fields=(("type", "local"),), is_one_list=True, variable="{env:%s}",
     )),
     Host("vscode", "VS Code", mcp=McpSettings(
-        ".vscode/mcp.json", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", "servers", asks="whether the server may run",
+        ".vscode/mcp.json", "servers", f"{_SETTINGS_FOLDER}/Code/User/mcp.json", asks="whether the server may run",
         fields=(("type", "stdio"),), workspace="${workspaceFolder}", starts_elsewhere=True, variable="${env:%s}",
     )),
     Host("claude-desktop", "Claude Desktop", mcp=McpSettings(
-        "", f"{_SETTINGS_FOLDER}/Claude/claude_desktop_config.json", "mcpServers",
+        "", "mcpServers", f"{_SETTINGS_FOLDER}/Claude/claude_desktop_config.json",
         "quit it and start it anew", starts_elsewhere=True,
     )),
 )  # fmt: skip

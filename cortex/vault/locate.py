@@ -20,7 +20,7 @@ class Vault(NamedTuple):
 
     root: str
     is_explicit: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
-    # The default vault of whoever asks, when that is not this process.
+    # `default_vault_root` of whoever asks, when that is not this process.
     default_root: str | None = None
 
     def layout(self) -> Layout:
@@ -80,14 +80,10 @@ def default_vault_file() -> str:
 
 
 def default_vault_root() -> str:
-    """The path of the user's default vault; empty when none is set."""
+    """The path of the user's default vault, without links if it is absolute; empty when none is set."""
     text = files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
-    return os.fsdecode(text.partition(b"\n")[0].strip())
-
-
-def real_default_root() -> str:
-    """The path of the user's default vault without links; empty when none is set."""
-    return _real_root(default_vault_root())
+    named = os.fsdecode(text.partition(b"\n")[0].strip())
+    return os.path.realpath(named) if os.path.isabs(named) and "\0" not in named else named
 
 
 def default_vault_fault() -> str:
@@ -125,14 +121,7 @@ def _personal_root(vault: Vault) -> str:
 
 
 def _named_root(vault: Vault) -> str:
-    return real_default_root() if vault.default_root is None else _real_root(vault.default_root)
-
-
-def _real_root(named: str) -> str:
-    try:
-        return os.path.realpath(named) if os.path.isabs(named) else named
-    except ValueError:  # a NUL in the file that names it
-        return named
+    return default_vault_root() if vault.default_root is None else vault.default_root
 
 
 def _personal_fault(root: str) -> str:

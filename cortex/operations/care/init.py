@@ -119,7 +119,9 @@ def _make_vault(root: str, folder: str, *, has_git: bool) -> InitResult:
     os.makedirs(root, exist_ok=True)
     is_new = not files.exists(root, layout.SETTINGS_FILE)
     repository = _make_repository(root) if is_new and has_git else ""
-    added = add_vault_files(root, folder) + _add_project_file(root, new=is_new)
+    added = add_vault_files(root, folder)
+    if project_file := write_project_file(root, new=is_new):
+        added += (os.path.relpath(project_file, root),)
     if repository == "made":
         drivers.register(root)
     known_vaults.remember(root)
@@ -163,11 +165,6 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
         changed += [one.file for one in installed.changed if one.outcome != "unchanged"]
         written += [os.path.relpath(file, root) for file in changed]
     return result._replace(setup=tuple(written), problems=tuple(problems))
-
-
-def _add_project_file(root: str, *, new: bool) -> tuple[str, ...]:
-    path = write_project_file(root, new=new)
-    return (os.path.relpath(path, root),) if path else ()
 
 
 def _check_folder(root: str, folder: str) -> None:

@@ -122,7 +122,7 @@ def _project_name(root: str) -> str:
 
 def _roots() -> set[str]:
     """Of the vaults that state folders name, and of the default one, whether they are there or not."""
-    states, found = user_folders.user_folder("state"), {locate.real_default_root()}
+    states, found = user_folders.user_folder("state"), {locate.default_vault_root()}
     for name in os.listdir(states) if os.path.isdir(states) else ():
         root = os.fsdecode(private.read(os.path.join(states, name, _FILE), _MAX_BYTES))
         # No copy of a state folder names a vault.
