@@ -140,6 +140,7 @@ def say(call: hint.HintedCall) -> str:
     ("cortex --vault /x show ID", ""),
     ("cortex show --help", ""),
     ("cat it | cortex show ID", ""),
+    ("undo: cortex show a-k3f9q2 && cortex show b-k3f9q2", "undo: show['note'], then call show['note']"),
     ("give another --topic", "give another topic_key"),
     ("give another --colour; look", "look"),
     ("did you mean gotcha? try without", "did you mean gotcha? try without"),

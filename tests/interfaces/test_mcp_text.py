@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -171,6 +172,37 @@ def test_what_can_be_undone_says_how_in_words_of_the_tools(vault, ask):
     assert undo == f'undo: call revise(id="{name}", title="Use pears")'
     ask("mem_update", id=name, title="Use pears")
     assert "# Use pears" in ask("show", id=name)
+
+
+def calls_of(text: str) -> list[tuple[str, dict[str, object]]]:
+    """The calls that an undo names, in order."""
+    said = next(line for line in text.splitlines() if line.strip().startswith("undo: "))
+    return [
+        (name, {key: json.loads(value) for key, value in re.findall(r'(\w+)=("[^"]*"|\w+)', given)})
+        for name, given in re.findall(r"(\w+)\(([^)]*)\)", said)
+    ]
+
+
+def test_every_undo_can_be_called_and_leaves_nothing_behind(vault, ask):
+    a, b = (
+        ask("mem_save", title=title, type="decision", content="**Why**: sweet").split()[1]
+        for title in ("Use pears", "Use plums")
+    )
+    ask("relate", record=a, kind="refines", other=b)
+    ask("relate", record=a, kind="contradicts", other=b)
+    related = ask("show", id=a)
+    undo = calls_of(ask("relate", record=a, kind="any", other=b, remove=True))
+    assert [name for name, _ in undo] == ["relate", "relate"]
+    for name, arguments in undo:
+        ask(name, **arguments)
+    assert {*ask("show", id=a).splitlines()} >= {
+        line for line in related.splitlines() if not line.startswith(("updated", "relations"))
+    }
+    [(name, arguments)] = calls_of(ask("supersede", record_id=a, replacement=b))
+    assert (name, arguments) == ("revise", {"id": a, "status": "active"})
+    ask(name, **arguments)
+    assert "superseded" not in ask("show", id=a)
+    assert "supersedes" not in ask("show", id=b)
 
 
 @pytest.mark.parametrize(("hint", "profile", "said"), [

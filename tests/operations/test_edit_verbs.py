@@ -351,7 +351,7 @@ def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cort
     assert "status: active" in text(one, "use-git-m5d2xa")
 
 
-def test_a_status_brings_back_what_was_set_aside_but_not_what_another_record_replaced(one, caller):
+def test_a_status_brings_back_what_was_set_aside(one, caller):
     for put_away in (archive, delete, partial(revise, status="withdrawn")):
         put_away(one, caller, "use-sqlite-k3f7q2")
         answer = revise(one, caller, "use-sqlite", status="active")
@@ -360,13 +360,30 @@ def test_a_status_brings_back_what_was_set_aside_but_not_what_another_record_rep
         undone(one, answer.undo)
         assert "status_before: active" in text(one)
         revise(one, caller, "use-sqlite", status="active")
-    supersede(one, caller, "use-sqlite-k3f7q2", by="use-files")
-    before = text(one)
-    with pytest.raises(InvalidInputError, match="use-sqlite-k3f7q2 is superseded") as refused:
-        revise(one, caller, "use-sqlite", status="open")
-    assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
-    assert text(one) == before
-    assert revise(one, caller, "use-sqlite", title="Another title").outcome == "updated"
+
+
+@pytest.mark.parametrize("before", ["", "archived"])
+@pytest.mark.parametrize("after", ["", "deleted"])
+def test_a_status_takes_back_in_both_that_another_record_holds(before, after, one, caller):
+    def both() -> list[set[str]]:
+        texts = text(one), text(one, "use-files-p2r6wq")
+        dated = "(?m)^(?:updated|\\w+_at): .*|   # settled"
+        return [{*re.sub(dated, "", each).splitlines()} for each in texts]
+
+    was = both()
+    if before:
+        archive(one, caller, "use-sqlite", reason="it has ended")
+    supersede(one, caller, "use-sqlite-k3f7q2", by="use-files", reason="no")
+    if after:
+        delete(one, caller, "use-sqlite")
+    aside = both()
+    answer = revise(one, caller, "use-sqlite", status="active")
+    assert (answer.outcome, answer.hint) == ("updated", "")
+    assert both() == was
+    for command in answer.undo.split(" && "):
+        undone(one, command)
+    assert both() == aside
+    assert problems_of(one, caller) == []
 
 
 def test_a_topic_that_is_given_later_is_where_the_next_save_goes_and_two_records_never_share_it(

@@ -128,7 +128,7 @@ def _read_arguments(verb: str, word: str, text: str, at: int) -> tuple[HintedCal
     for token in _WORD_RE.finditer(text, at):
         bare = token[0] if token[0][0] in "'\"" else token[0].rstrip("`.:)")
         flag, equals, _ = bare.partition("=")
-        if not bare:
+        if bare in ("", "&&"):  # after which another command begins
             break
         if awaits:
             awaits = False

@@ -114,6 +114,17 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     return RestoreResult(tuple(changes), len(changes), tuple(problems))
 
 
+def take_back_supersession(vault: Vault, caller: Caller, name: str) -> list[RecordChange]:
+    """Restore a record that another one replaced, in both notes, until nothing holds in its place: what
+    was done, in order; empty for any other record. Heals nothing."""
+    taken: list[RecordChange] = []
+    while True:
+        target, _ = query_fresh(vault, caller, lambda index: _find_target(index, name))
+        if not (target and target.replacement_name and target.row.status in SET_ASIDE_STATUSES):
+            return taken
+        taken.append(_restore(vault, caller, name, target))
+
+
 class RetryResult(NamedTuple):
     """A failed event that is pending again."""
 

@@ -48,13 +48,16 @@ from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command
 from cortex.operations.records.archive import set_aside
 from cortex.operations.records.change_record import (
+    UNCHANGED,
     Edited,
     RecordChange,
     change_record,
     find_editable,
 )
+from cortex.operations.records.restore import take_back_supersession
 from cortex.operations.records.save import known_type
 from cortex.operations.records.tick_minutes import tick_minutes
+from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_own
 
@@ -102,7 +105,7 @@ def revise(
     type: decision, gotcha, action or any other word
     topic: a stable key, for a record that was not saved with one
     status: done finishes an action; archived, withdrawn (nothing holds in its place) or deleted sets a
-        record aside; active or open brings it back
+        record aside; active or open brings it back, and its replacement no longer says so
     reason: why it is set aside, in a few words
     tags: comma-separated, in place of those it has
     add_tags: comma-separated, beside those it has
@@ -137,7 +140,14 @@ def revise(
     edit = partial(_edit_and_undo, vault, caller, request)
     outcome = status if status in ("done", *_ASIDE_WORDS) else "updated"
     find = partial(_find_for_topic, fields.get("topic", ""))
+    is_back = status in ("active", "open")
+    taken = take_back_supersession(vault, caller, id) if is_back else []
     change = change_record(vault, caller, id, outcome, edit, find=find)
+    if taken and change.outcome == UNCHANGED:
+        problems = (*change.problems, *try_heal(vault, caller))
+        change = change._replace(outcome=outcome, hint=taken[-1].hint, problems=problems)
+    undo = " && ".join(one.undo for one in (change, *reversed(taken)) if one.undo)
+    change = change._replace(undo=undo)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
 
 
