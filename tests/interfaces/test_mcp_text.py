@@ -172,6 +172,9 @@ def test_what_can_be_undone_says_how_in_words_of_the_tools(vault, ask):
     assert undo == f'undo: call revise(id="{name}", title="Use pears")'
     ask("mem_update", id=name, title="Use pears")
     assert "# Use pears" in ask("show", id=name)
+    answer = ask("mem_update", id=name, content="**Why**: pears are cheap; use them")
+    [event] = re.findall(r'show\(id="(.+?)"\) has the text before', answer)
+    assert "**Why**: sweet" in ask("show", id=event)
 
 
 def calls_of(text: str) -> list[tuple[str, dict[str, object]]]:

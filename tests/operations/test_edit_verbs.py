@@ -23,6 +23,7 @@ from cortex.interfaces.cli.main import main
 from cortex.interfaces.escape_terminal import escape
 from cortex.interfaces.python_api import OpenVault
 from cortex.operations.records.archive import archive, archive_by_words as forget, delete
+from cortex.operations.records.capture import capture
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.restore import restore
 from cortex.operations.records.revise import done, pin, revise
@@ -565,6 +566,27 @@ def test_the_id_that_a_capture_prints_names_the_record_that_came_of_it(one, call
     assert pin(one, caller, saved.event).id == saved.id
     assert supersede(one, caller, "use-sqlite", by=saved.event).outcome == "superseded"
     assert f"superseded_by: {saved.id}" in text(one).replace('"[[', "").replace(']]"', "")
+    many = capture(one, caller, "- [ ] Mail the offer\n- [ ] Print the plan")
+    for name in (many.id, many.id[-10:]):
+        with pytest.raises(InvalidInputError, match="is never edited") as refused:
+            revise(one, caller, name, status="done")
+        made = re.findall(r"[a-z-]+-[a-z2-7]{6}\b", refused.value.hint)
+        assert {one.rpartition("-")[0] for one in made} == {"mail-the-offer", "print-the-plan"}
+
+
+def test_a_title_of_which_the_new_text_says_nothing_is_named(one, caller):
+    other = revise(one, caller, "use-sqlite", body="We keep plain files.")
+    assert other.hint == (
+        "title unchanged: Use SQLite; cortex revise use-sqlite-k3f7q2 --title TITLE changes it"
+    )
+    assert revise(one, caller, "use-sqlite", body="SQLite is what we use.").hint == ""
+    assert revise(one, caller, "use-sqlite", body="Plain files.", title="Use files").hint == ""
+
+
+def test_none_is_no_replacement(one, caller):
+    answer = supersede(one, caller, "use-sqlite", by="none")
+    assert (answer.outcome, answer.hint) == ("superseded", "")
+    assert "superseded_by" not in text(one)
 
 
 def test_supersede_links_both_and_restore_takes_it_back(one, caller):

@@ -112,6 +112,7 @@ def test_a_note_without_an_id_is_related_to_by_its_path(notes, cortex):
 MISTAKES = [
     (("relate", "aa-abcdef", "refines", "aa-abcdef"), "cannot be related to itself"),
     (("relate", "aa-abcdef", "likes", "bb-abcdef"), "there is no kind of relation 'likes'"),
+    (("relate", "aa-abcdef", "any", "bb-abcdef"), "refined_by; any goes with --remove alone"),
     (("relate", "aa-abcdef", "refine", "bb-abcdef"), "did you mean refines?"),
     (("relate", "aa-abcdef", "refines", "bb-abcdeg"), "did you mean bb-abcdef"),
     (("relate", "Home", "refines", "bb-abcdef"), "note of your own"),

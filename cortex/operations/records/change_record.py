@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
@@ -131,11 +130,14 @@ def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
 
 def find_editable(index: IndexSession, name: str) -> NoteRow:
     """The record that a name means; by the id of an event that made one record, that one.
-    `InvalidInputError` when it may not be edited."""
+    `InvalidInputError` when it may not be edited, and by an event that made several."""
     row = resolve_note.find_one(index.catalogue, name)
-    if is_event_id(name):
+    if is_event_path(row.path):
         made = index.catalogue.find(KNOWLEDGE._replace(event=row.id, not_types=("session",)))
-        row = made[0] if len(made) == 1 else row
+        if len(made) > 1:
+            hint = f"give one of the records that it made: {', '.join(one.id for one in made)}"
+            raise InvalidInputError(f"{row.path} is never edited", hint)
+        row = made[0] if made and name != row.path else row
     return check_editable(row)
 
 

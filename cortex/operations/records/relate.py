@@ -37,7 +37,8 @@ from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 ANY_KIND = "any"
-RelationKind = Annotated[str, OneOf((*RELATION_KINDS, *RELATION_KINDS.values(), ANY_KIND))]
+_KINDS = tuple(dict.fromkeys((*RELATION_KINDS, *RELATION_KINDS.values(), ANY_KIND)))
+RelationKind = Annotated[str, OneOf(_KINDS)]
 _UNLINKABLE_RE = lazy_re(r"[\[\]|#^\n\r]")
 _MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
 
@@ -101,9 +102,9 @@ def relate(
 def _parse_kind(text: str) -> str:
     kind = normalize_kind(text)
     if kind not in RELATION_KINDS and not kind_of_inverse(kind):
-        near = close_matches(kind, [*RELATION_KINDS, *RELATION_KINDS.values()], 1)
+        near = close_matches(kind, _KINDS[:-1], 1)
         mind = f"{did_you_mean(near, '')} " if near else ""
-        hint = f"{mind}Kinds: {', '.join(RELATION_KINDS)}"
+        hint = f"{mind}Kinds: {', '.join(_KINDS[:-1])}; {ANY_KIND} goes with --remove alone"
         raise InvalidInputError(f"there is no kind of relation {text!r}", hint)
     return kind
 

@@ -33,6 +33,7 @@ from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import (
     cortex_command,
     one_line,
@@ -66,6 +67,7 @@ UPDATABLE_STATUSES = ("active", "open", "done")
 # A word for a status that sets a record aside -> the status in its note. Nothing holds in the place of
 # what is withdrawn.
 _ASIDE_WORDS = {"archived": "archived", "withdrawn": "superseded", "deleted": "deleted"}
+_WORD_RE = lazy_re(r"\w{3,}")
 _TEXT_FIELDS = ("title", "owner", "branch")
 # An event without faults, to ask the rules of events about a project or tags.
 _SAMPLE_EVENT = Event("20000101t000000z-aaaaaaaaaa", "manual", "", "-")
@@ -140,15 +142,21 @@ def revise(
     edit = partial(_edit_and_undo, vault, caller, request)
     outcome = status if status in ("done", *_ASIDE_WORDS) else "updated"
     find = partial(_find_for_topic, fields.get("topic", ""))
-    is_back = status in ("active", "open")
-    taken = take_back_supersession(vault, caller, id) if is_back else []
+    taken = take_back_supersession(vault, caller, id) if status in ("active", "open") else []
     change = change_record(vault, caller, id, outcome, edit, find=find)
-    if taken and change.outcome == UNCHANGED:
+    change = _with_taken_back(vault, caller, change, taken, outcome) if taken else change
+    return tick_minutes(vault, caller, change, done=status == "done") if status else change
+
+
+def _with_taken_back(
+    vault: Vault, caller: Caller, change: RecordChange, taken: list[RecordChange], outcome: str
+) -> RecordChange:
+    """The change, and what was taken back before it, as one."""
+    if change.outcome == UNCHANGED:
         problems = (*change.problems, *try_heal(vault, caller))
         change = change._replace(outcome=outcome, hint=taken[-1].hint, problems=problems)
     undo = " && ".join(one.undo for one in (change, *reversed(taken)) if one.undo)
-    change = change._replace(undo=undo)
-    return tick_minutes(vault, caller, change, done=status == "done") if status else change
+    return change._replace(undo=undo)
 
 
 def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> RecordChange:
@@ -291,7 +299,8 @@ def _check_request(request: _ReviseRequest, vault: Vault, id_: str) -> None:
 def _edit_and_undo(
     vault: Vault, caller: Caller, request: _ReviseRequest, note: Note, row: NoteRow
 ) -> Edited:
-    """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
+    """The edited note, the command that undoes it, and a hint for what that cannot bring back, and for a
+    title of which the new text says nothing."""
     is_personal = note.get("scope") in ONE_PERSONS_SCOPES
     if is_personal and request.fields.get("scope") == "project" and caller.source == "mcp":
         hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
@@ -307,17 +316,32 @@ def _edit_and_undo(
         else:
             lost.append(f"{key}: {value or '(none)'}")
     undo = command("revise", row, *back) if back else ""
+    hints = []
     if request.body and request.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
             changed, event = preserve_text(vault, caller, changed)
-            undo = f"{command('history', row, '--at', event)} | {command('revise', row, '--body', '-', *back)}"
+            if caller.source == "mcp":  # where nothing is piped
+                hints.append(f"{command('show', event)} has the text before")
+            else:
+                text_before = command("history", row, "--at", event)
+                undo = f"{text_before} | {command('revise', row, '--body', '-', *back)}"
             if sanitize_text(text) != text:
                 lost.append("what looks like a secret in its text")
         else:
             lost.append("that it had no text")
         changed = with_body(changed, request.body)
-    hint = f"only your editor brings back: {'; '.join(lost)}" if lost else ""
-    return Edited(changed, undo, hint)
+        if "title" not in request.fields and not _tells_of(note.title, request.body):
+            renamed = command("revise", row, "--title", "TITLE")
+            hints.append(f"title unchanged: {shorten(note.title, 60)}; {renamed} changes it")
+    if lost:
+        hints.append(f"only your editor brings back: {'; '.join(lost)}")
+    return Edited(changed, undo, "; ".join(hints))
+
+
+def _tells_of(title: str, text: str) -> bool:
+    """Whether a text has more than half of the words of its title."""
+    words = {*_WORD_RE.findall(title.casefold())}
+    return not words or 2 * len(words & {*_WORD_RE.findall(text.casefold())}) > len(words)
 
 
 def _with_asked_fields(

@@ -46,11 +46,12 @@ def supersede(
     `cortex restore OLD` takes it back.
 
     old: the record that no longer holds: its id, the beginning of it, or a path
-    by: the record that holds in its place; without it, none does
+    by: the record that holds in its place; without it, or with the word none, none does
     reason: why, in a few words
 
     Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
+    by = "" if by.lower() == "none" else by
     (old_row, new_row, link), problems = query_fresh(
         vault, caller, lambda index: _resolve_pair(index, old, by)
     )
