@@ -10,9 +10,9 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.index import briefing_pages
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.status import status
 from cortex.operations.find.search import search
+from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep import heal, restore_lost

@@ -10,13 +10,16 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
-from cortex.operations.records.capture import capture as capture_and_tell
+from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
 from cortex.vault.git import checkout
 from tests.conftest import caller_at
 
 AWS = "AKIA" + "ABCDEFGH23456789"
+
+
+def capture_and_tell(vault, caller, *words, **options):
+    return capture(vault, caller._replace(wants_outcome=True), *words, **options)
 
 
 def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
@@ -180,7 +183,7 @@ def test_a_stated_type_counts_more_than_what_the_words_say(vault, caller):
 
 
 def test_whoever_waits_is_told_what_came_of_it_and_a_pipe_gets_the_id_alone(vault, caller):
-    piped = capture_and_tell(vault, caller._replace(wants_outcome=False), "Gotcha: flock lies")
+    piped = capture(vault, caller, "Gotcha: flock lies")
     assert (piped.records, piped.path) == ((), f"inbox/pending/{piped.id}.md")
     capture_and_tell(
         vault, caller_at("2026-11-20T16:46:00Z"), "I prefer tabs over spaces", type="preference"

@@ -24,13 +24,13 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.model.turn_summary import AGENT, USER, Utterance, format_utterances
 from cortex.core.notes import note as notes
 from cortex.core.text.token_count import count_tokens
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
 from cortex.operations.distill.replay import replay
 from cortex.operations.find.search import search
+from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import restore
 from cortex.operations.records.revise import pin, revise
 from cortex.operations.records.save import save

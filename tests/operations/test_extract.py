@@ -12,8 +12,8 @@ import pytest
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.records.supersede import supersede
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.normalize import normalize

@@ -10,9 +10,9 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.records.archive import delete
+from cortex.operations.records.capture import capture
 from cortex.operations.records.revise import done, revise
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.care.status import status as status_of
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.entities import topic
 from cortex.operations.find.recall import recall
 from cortex.operations.projects.project import identify_project, project
+from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
 from cortex.operations.sessions.context import context
 from cortex.operations.sessions.session import session

@@ -15,12 +15,12 @@ from cortex.index.refresh import query_index
 from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.tools import select_tools
-from cortex.operations.capture.capture import capture
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
 from cortex.operations.find.timeline import timeline
+from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
 from cortex.operations.sessions.context import context
 from cortex.operations.upkeep.heal import heal

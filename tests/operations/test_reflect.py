@@ -9,8 +9,8 @@ import pytest
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
-from cortex.operations.capture.capture import capture
 from cortex.operations.find.actions import plan
+from cortex.operations.records.capture import capture
 from cortex.operations.sessions.reflect import reflect
 from cortex.operations.upkeep.normalize import normalize
 from tests.conftest import caller_at

@@ -13,11 +13,11 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.core.briefing.injected import MAX_REMINDER_CHARS
 from cortex.core.text import context_markers
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.find.remind import remind
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.capture import capture
 from cortex.operations.records.supersede import supersede
 from cortex.operations.sessions.brief import brief
 from cortex.vault.locate import Vault

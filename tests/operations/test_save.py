@@ -21,11 +21,12 @@ from cortex.core.notes.edit import with_provenance
 from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.index.refresh import query_index
 from cortex.index.state_file import STATE_FILE
-from cortex.operations.capture.capture import capture, publish_event
+from cortex.operations.capture.capture import publish_event
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.entities import topic
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import restore, retry
 from cortex.operations.records.save import save, save_learnings as passive
 from cortex.operations.records.supersede import supersede

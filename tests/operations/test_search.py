@@ -13,8 +13,8 @@ import pytest
 from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import InvalidInputError
 from cortex.index.refresh import query_index
-from cortex.operations.capture.capture import capture
 from cortex.operations.find.search import search
+from cortex.operations.records.capture import capture
 from tests.conftest import commit_all, cpu_limit
 
 NOTES = """

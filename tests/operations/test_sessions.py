@@ -11,8 +11,8 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
 from cortex.operations.records import change_record
+from cortex.operations.records.capture import capture
 from cortex.operations.sessions.session import session
 from cortex.operations.sessions.session_list import SessionResult
 from cortex.operations.upkeep.normalize import normalize

@@ -11,12 +11,12 @@ import pytest
 
 from cortex.core.text.strings import format_time
 from cortex.interfaces.cli import render_find
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.actions import actions
 from cortex.operations.find.recall import recall
 from cortex.operations.find.show import ShownNote
+from cortex.operations.records.capture import capture
 from cortex.operations.upkeep.normalize import normalize
 
 

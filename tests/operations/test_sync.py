@@ -19,8 +19,8 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.share.sync import SyncResult, sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import remotes

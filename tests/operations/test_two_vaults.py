@@ -15,12 +15,12 @@ import pytest
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.interfaces.cli.render import _text_renderer
 from cortex.interfaces.cli.view import DIM, OFF, View, finish
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
 from cortex.operations.projects.promote import promote
+from cortex.operations.records.capture import capture
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files

@@ -28,10 +28,10 @@ from cortex.core.model.turn_summary import PlannedStep, TurnSummary, compose_tex
 from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.core.text import yaml_writer
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.capture import capture
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
 from cortex.operations.records.revise import pin, revise

@@ -24,7 +24,7 @@ import pytest
 from cortex.core.briefing.pages import parse_page, render_page
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import retry
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files

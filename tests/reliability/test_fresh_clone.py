@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize

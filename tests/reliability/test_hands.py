@@ -22,7 +22,6 @@ from cortex.core.model.relation import RELATION_KINDS
 from cortex.core.notes import note as notes
 from cortex.core.notes.yaml_lines import split_fields
 from cortex.operations import VERBS
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.actions import actions
@@ -31,6 +30,7 @@ from cortex.operations.find.recall import recall
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
 from cortex.operations.find.timeline import timeline
+from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
 from cortex.vault.locate import Vault
 from tests.conftest import SOAK

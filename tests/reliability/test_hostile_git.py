@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
 from tests.conftest import NOW, caller_at, run_cortex

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.notes import note as notes
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import retry
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files

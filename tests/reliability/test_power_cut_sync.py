@@ -21,8 +21,8 @@ import pytest
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.record import Record, compose_record
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
 from tests.conftest import run_git

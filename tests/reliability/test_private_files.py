@@ -22,8 +22,8 @@ import pytest
 
 from cortex.core.model.problem import CortexError
 from cortex.interfaces.cli.main import main
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.vault import files, private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.vault.git import changes, commit, git_cli as git_of, git_locks
 from cortex.vault.locate import Vault
 

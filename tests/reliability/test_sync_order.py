@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import retry
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files

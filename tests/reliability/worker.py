@@ -15,7 +15,7 @@ import sys
 import time
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from cortex.vault import files
 
 FULL_SYNC = 51  # the number of F_FULLFSYNC, which Linux refuses as a file system of macOS does that lacks it

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from cortex.vault.git import merging
 from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.merging import MergeState

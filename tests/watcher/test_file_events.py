@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.operations.capture.capture import capture
+from cortex.operations.records.capture import capture
 from tests.conftest import commit_all
 from tests.watcher.conftest import SOAK, is_fresh, note, rss, stamps, until
 

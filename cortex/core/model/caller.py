@@ -18,7 +18,7 @@ class Caller(NamedTuple):
     random: Callable[[int], bytes]
     source: str  # the interface: cli, hook, mcp
     progress: ProgressCallback
-    wants_outcome: bool = True  # of a capture what came of it, too; a pipe reads its id alone
+    wants_outcome: bool = False  # of a capture what came of it, too; a pipe reads its id alone
 
 
 def no_progress(_what: str, _done: int, _total: int) -> None:

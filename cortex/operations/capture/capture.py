@@ -1,16 +1,15 @@
-"""Capture a text: redact, validate, publish. Standard library only: hooks load it."""
+"""Write an event into the inbox. Standard library only: hooks load it."""
 
 from __future__ import annotations
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import one_of, shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.git import checkout
 from cortex.vault.layout import known_layout
 from cortex.vault.locate import Vault
 
@@ -23,55 +22,6 @@ class CaptureResult(NamedTuple):
     id: str
     path: str  # relative to the vault
     file: str  # absolute path
-    note: str = ""  # what the caller would not expect
-
-
-def capture(
-    vault: Vault,
-    caller: Caller,
-    text: str = "",
-    *,
-    type: str = "manual",
-    session: str = "",
-    project: str = "",
-    branch: str = "",
-    tags: tuple[str, ...] = (),
-    id: str = "",
-) -> CaptureResult:
-    """Keep a text as an event in the inbox, as the verb of this name says it. `type` is that of an
-    event or of a record. Raises `InvalidInputError`, and `CortexError` where nothing was written."""
-    if type == events.DISTILLED:
-        hint = "cortex distill SESSION --answer FILE"
-        raise InvalidInputError("what a model says of a session is checked first", hint)
-    kind = "" if type in events.EVENT_TYPES else _record_type(type)
-    named = sanitize_text(project)
-    event = Event(
-        id=id or new_event_id(caller),
-        type="manual" if kind else type,
-        at="",
-        text=sanitize_text(text) if text.strip() else events.PLACEHOLDER_TEXTS.get(type, ""),
-        session=sanitize_text(session),
-        project=events.project_slug(named) or checkout.project_of(caller.cwd),
-        branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
-        tags=clean_tags(tags),
-        source=caller.source,
-        record=kind,
-    )
-    events.validate(event)
-    done = publish_event(vault, caller, event, is_retry=bool(id))
-    return done._replace(note=events.slug_remark(named, event.project))
-
-
-def _record_type(word: str) -> str:
-    """The type of record that a word names. `InvalidInputError` where it names none."""
-    from cortex.core.model import record  # noqa: PLC0415  most captures are plain texts
-
-    type_ = record.canonical_type(word.strip().lower())
-    if type_ in record.RECORD_TYPES:
-        return type_
-    known = [one for one in events.EVENT_TYPES if one != events.DISTILLED]
-    hint = one_of(word, [*dict.fromkeys((*record.RECORD_TYPES, *known))])
-    raise InvalidInputError(f"unknown type {word!r}", hint)
 
 
 def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from cortex.core.model import event as events, record
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import MadeRecord
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
-from cortex.operations.capture import capture as inbox
+from cortex.operations.capture.capture import clean_tags, new_event_id, publish_event
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 
@@ -58,12 +63,38 @@ def capture(
     """
     if text.strip() and content.strip() and text != content:
         raise InvalidInputError("TEXT and --content are two texts", "give one of them")
+    if type == events.DISTILLED:
+        hint = "cortex distill SESSION --answer FILE"
+        raise InvalidInputError("what a model says of a session is checked first", hint)
     text = text if text.strip() else content
-    done = inbox.capture(
-        vault, caller, text, type=type, session=session, project=project, branch=branch, tags=tags, id=id
-    )  # fmt: skip
-    answer = CaptureAnswer(done.id, done.path, done.file, note=done.note)
+    kind = "" if type in events.EVENT_TYPES else _record_type(type)
+    named = sanitize_text(project)
+    event = Event(
+        id=id or new_event_id(caller),
+        type="manual" if kind else type,
+        at="",
+        text=sanitize_text(text) if text.strip() else events.PLACEHOLDER_TEXTS.get(type, ""),
+        session=sanitize_text(session),
+        project=events.project_slug(named) or checkout.project_of(caller.cwd),
+        branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
+        tags=clean_tags(tags),
+        source=caller.source,
+        record=kind,
+    )
+    events.validate(event)
+    done = publish_event(vault, caller, event, is_retry=bool(id))
+    answer = CaptureAnswer(*done, note=events.slug_remark(named, event.project))
     return _with_outcome(vault, caller, answer) if caller.wants_outcome else answer
+
+
+def _record_type(word: str) -> str:
+    """The type of record that a word names. `InvalidInputError` where it names none."""
+    type_ = record.canonical_type(word.strip().lower())
+    if type_ in record.RECORD_TYPES:
+        return type_
+    known = [one for one in events.EVENT_TYPES if one != events.DISTILLED]
+    hint = one_of(word, [*dict.fromkeys((*record.RECORD_TYPES, *known))])
+    raise InvalidInputError(f"unknown type {word!r}", hint)
 
 
 def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> CaptureAnswer:
@@ -77,8 +108,8 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
 
     layout, id_, made = vault.layout(), answer.id, []
     try:
-        event = parse_event(files.read(vault.root, answer.path), answer.path)
-        done = normalize_now(vault, caller, event)
+        data = files.read(vault.root, answer.path)
+        done = normalize_now(vault, caller, parse_event(data, answer.path))
         for place, outcome in dict(done.records).items():
             note = notes.read(files.read(vault.root, place), place)
             if note.get("type") != "session" and not note.get("superseded_by"):

@@ -20,12 +20,13 @@ from cortex.core.text.strings import cortex_command, encode_base32, format_time,
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.capture import capture, new_event_id
+from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find import resolve_session
 from cortex.operations.find.resolve_session import last_event_time, list_live_sessions
 from cortex.operations.find.show import read_note
 from cortex.operations.records import change_record
+from cortex.operations.records.capture import capture
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
     SessionHit,
@@ -115,7 +116,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     else:
         name = _new_name(caller)
     text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
-    captured = capture(vault, caller, text, type=type_, session=name, project=project, id=id_)
+    silent = caller._replace(wants_outcome=False)
+    captured = capture(vault, silent, text, type=type_, session=name, project=project, id=id_)
 
     def find(index: IndexSession) -> tuple[NoteRow | None, list[str]]:
         row = _row_of_session(index, name)
@@ -178,7 +180,8 @@ def _end(
     texts = (summary.strip(), sessions.compose_summary(by_name))
     text, type_ = "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY, sessions.END_TYPE
     id_ = _event_id_after(caller, max(ended, events.latest_event_id(row.events)))
-    captured = capture(vault, caller, text, type=type_, session=name, project=row.project, id=id_)
+    silent = caller._replace(wants_outcome=False)
+    captured = capture(vault, silent, text, type=type_, session=name, project=row.project, id=id_)
     problems += bring_up_to_date(vault, caller)
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
