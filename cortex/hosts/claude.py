@@ -99,8 +99,8 @@ class ClaudeReader(TranscriptReader):
 
     @staticmethod
     def copy_key(line: bytes) -> str:
-        """As `TranscriptReader.copy_key`: the id of the line, the first of several copies, and a
-        check of what it says."""
+        """As `TranscriptReader.copy_key`: the id that the line has in the first transcript that holds
+        it, and a checksum of its message."""
         data = parse_json_object(line) if b'"uuid"' in line else None
         return _copy_key(data) if data else ""
 

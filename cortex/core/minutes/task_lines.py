@@ -23,8 +23,9 @@ TASK_LINE_RE = lazy_re(
 
 
 def split_tasks(text: str, day: str, *, strict: bool = False) -> tuple[list[ActionItem], str]:
-    """The tasks in a text, each once, and the text without their lines: without the headings that
-    end it then. Dates are meant from `day`. `strict`: without quotes, nor check boxes that name neither a day nor a `@person`."""
+    """The tasks in a text, each once, and the text without their lines and without headings that are
+    its last lines then. `day` is the one from which `tomorrow` counts. With `strict` no quotes count,
+    and of check boxes without a label only those with a day or a `@person`."""
     if not TASK_LINE_RE.search(text):
         return [], text
     # markdown-it-py takes 40 ms to import, and few texts hold a task.
@@ -64,7 +65,5 @@ def _task_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:
     """Lines outside of code with a box or a label, with their numbers."""
     fences = list(fence_spans(text))
     for found in TASK_LINE_RE.finditer(text):
-        is_code = any(start <= found.start("task") < end for start, end in fences)
-        if not is_code:
-            number = text.count("\n", 0, found.start("task")) + 1
-            yield number, found
+        if not any(start <= found.start("task") < end for start, end in fences):
+            yield text.count("\n", 0, found.start("task")) + 1, found

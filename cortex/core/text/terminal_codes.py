@@ -14,8 +14,8 @@ _OVERSTRUCK = lazy_re(r"[^\n\x08]\x08")
 
 
 def strip_terminal_codes(text: str) -> str:
-    """The text as a terminal would leave it. Frames of a line that is redrawn are the last one if
-    they begin or end alike; others become lines, so that no word is lost."""
+    """The text as a terminal would leave it. Of frames of a redrawn line that begin or end alike only
+    the last one stays; others become lines of their own, so that no word is lost."""
     if not any(start in text for start in _STARTS):
         return text
     # Without these carriage returns are the line ends of a paste.

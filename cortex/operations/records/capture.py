@@ -28,18 +28,9 @@ class CaptureAnswer(NamedTuple):
 
 
 def capture(
-    vault: Vault,
-    caller: Caller,
-    text: str = "",
-    *,
-    type: str = "manual",
-    content: str = "",
-    session: str = "",
-    project: str = "",
-    branch: str = "",
-    tags: tuple[str, ...] = (),
-    id: str = "",
-) -> CaptureAnswer:
+    vault: Vault, caller: Caller, text: str = "", *, type: str = "manual", content: str = "", session: str = "",
+    project: str = "", branch: str = "", tags: tuple[str, ...] = (), id: str = "",
+) -> CaptureAnswer:  # fmt: skip
     """Keep a text as an event in the inbox and print its id.
 
     The id is answered only when the event is on disk and would survive a power cut. On a terminal,

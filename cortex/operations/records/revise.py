@@ -371,9 +371,10 @@ def _with_asked_fields(
             words = {kept: word for word, kept in _ASIDE_WORDS.items()}
             status = note.get("status").lower() or "active"
             before["status"] = words.get(status, status)
-            before["reason"] = note.get(f"{status}_because")
+            if because := note.get(f"{status}_because"):
+                before["reason"] = because
             changed = moved
-    return changed, {key: value for key, value in before.items() if key != "reason" or value}
+    return changed, before
 
 
 def _with_asked_status(note: Note, request: _ReviseRequest, row: NoteRow, now: str) -> Note:
