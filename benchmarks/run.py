@@ -17,8 +17,8 @@ from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
 from cortex.core.model.caller import Caller, no_progress
 from cortex.index import file_scan
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 

@@ -14,8 +14,8 @@ from benchmarks.measure import QUICK, RUNS, cpu_of, median_cpu, row, timed
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.record import Record, compose_record
 from cortex.index.refresh import query_index
-from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
+from cortex.operations.records.capture import capture
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import commit
