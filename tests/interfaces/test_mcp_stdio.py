@@ -257,6 +257,13 @@ def test_what_was_sent_is_done_before_the_server_ends(vault):
     assert json.loads(found.stdout)["total"] == 12
 
 
+def test_without_standard_input_it_says_so(vault):
+    line = ["sh", "-c", 'exec "$0" -m cortex mcp <&-', sys.executable]
+    done = subprocess.run(line, cwd=vault.root, stdout=-1, stderr=-1, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input is closed" in done.stderr
+
+
 def test_a_server_that_nobody_reads_any_more_ends(vault):
     line = [sys.executable, "-m", "cortex", "mcp"]
     with subprocess.Popen(line, cwd=vault.root, stdin=-1, stdout=-1, stderr=-1) as process:

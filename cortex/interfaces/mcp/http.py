@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.interfaces.mcp.sdk_server import sdk_server
-from cortex.interfaces.mcp.server import ToolServer, collect_often, lean_memory
+from cortex.interfaces.mcp.server import ToolServer, free_memory, lean_memory
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -182,5 +182,5 @@ def listen(tools: ToolServer, address: tuple[str, int], token: str, names: Seque
         access_log=False, timeout_graceful_shutdown=_STOP_SECONDS,
     )  # fmt: skip
     with listener, lean_memory():
-        collect_often()
+        free_memory()
         _HttpServer(config, listener, token.encode()).run(sockets=[])

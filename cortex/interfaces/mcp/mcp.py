@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -124,19 +123,18 @@ def _install_hint() -> str:
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {os.path.basename(sys.prefix)} {package}"
     python = shell_quote(sys.executable)
-    has_pip = find_spec("pip") is not None
-    return (
-        f"{python} -m pip install {package}"
-        if has_pip
-        else f"uv pip install --python {python} {package}"
-    )
+    if find_spec("pip") is None:
+        return f"uv pip install --python {python} {package}"
+    return f"{python} -m pip install {package}"
 
 
 def _serve_stdio(tools: ToolServer) -> None:
+    if sys.stdin is None:
+        message = "standard input is closed, over which the host of an agent asks"
+        raise InvalidInputError(message, "cortex mcp install HOST has the host start the server")
     wire = _take_standard_streams()
     from cortex.interfaces.mcp.stdio import StdioServer  # noqa: PLC0415  15 ms of threads
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     StdioServer(tools, wire).serve()
 
 

@@ -14,7 +14,7 @@ from mcp_types import RequestParams
 
 from cortex.core import __version__
 from cortex.interfaces.mcp import server
-from cortex.interfaces.mcp.server import Client, Progress, ProtocolError, ToolServer
+from cortex.interfaces.mcp.server import Client, Progress, ToolServer
 
 VAULT_HEADER = "Cortex-Vault"
 _Context = ServerRequestContext[Any, Any]
@@ -31,8 +31,9 @@ def sdk_server(tools: ToolServer) -> Server[Any]:
         arguments = context.method, context.params or {}, client
         try:
             return await anyio.to_thread.run_sync(tools.answer, *arguments, limiter=slots)
-        except ProtocolError as error:
-            raise MCPError(error.code, error.message, error.data) from None
+        except Exception as error:  # noqa: BLE001  the server lives on
+            refusal = server.as_protocol_error(error)
+            raise MCPError(refusal.code, refusal.message, refusal.data) from None
 
     sdk = Server[Any]("cortex", version=__version__, instructions=server.INSTRUCTIONS)
     for method in (*server.LISTS, *server.CALLS):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -35,6 +36,7 @@ _CAPABILITIES = {
 _UNCACHED = {"ttlMs": 0, "cacheScope": "private"}  # of the stateless form
 _CACHEABLE = (*server.LISTS, "server/discover", "resources/read")
 _ROOTS_CHANGED = ("notifications/initialized", "notifications/roots/list_changed")
+_EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _MAX_LINE_BYTES = 16 << 20  # an argument of 2 MB takes 12 MB where each character is escaped
 _ROOTS_SECONDS = 2.0  # that calls wait for the client's folders, once it was asked for them
 
@@ -76,9 +78,7 @@ class StdioServer:
         self._outgoing: SimpleQueue[bytes] = SimpleQueue()
         self._waiting: SimpleQueue[_PendingCall | None] = SimpleQueue()
         self._workers: list[threading.Thread] = []
-        self._unanswered: dict[
-            object, _PendingCall
-        ] = {}  # by id; a cancelled call is none any more
+        self._unanswered: dict[object, _PendingCall] = {}  # by id; without cancelled calls
         self._for_calls = ExitStack()
         self._has_roots = False  # the client tells the folders of its workspace
         self._roots: tuple[str, ...] = ()
@@ -94,13 +94,28 @@ class StdioServer:
         """Serve until the client is gone, and every call that it sent has ended."""
         writer = threading.Thread(target=self._write, daemon=True)
         writer.start()
-        try:
-            for line in self._lines():
-                self._take_line(line)
-        finally:  # a host may interrupt, too
-            self._end_calls()
+        self._heed_signals()
+        for line in self._lines():
+            self._take_line(line)
+        self._end_calls()
         self._outgoing.put(b"")
         writer.join()
+
+    def _heed_signals(self) -> None:
+        """Have SIGTERM and SIGINT end the process as soon as every call has ended. A handler would run in
+        the reading thread, and not at all if that begins to wait for a line as the signal comes."""
+        arrived, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+
+        def end() -> None:
+            os.read(arrived, 1)
+            self._end_calls()
+            os._exit(_EXIT_INTERRUPTED)
+
+        threading.Thread(target=end, daemon=True).start()
 
     def _end_calls(self) -> None:
         for _ in self._workers:
@@ -225,7 +240,7 @@ class StdioServer:
                 del self._unanswered[call.id]
             call.reply(answer if is_wanted else None)
             self._subscriptions.look()
-            server.collect_often()
+            server.free_memory()
 
     def _answer_by_verb(self, call: _PendingCall) -> _Json:
         self._roots_known.wait(_ROOTS_SECONDS)
