@@ -20,10 +20,6 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 
-def _say_nothing(_line: str) -> None:
-    """For requests that nobody reads beside the answer."""
-
-
 class Request(NamedTuple):
     """Who asks, from where, about which vault."""
 
@@ -33,9 +29,8 @@ class Request(NamedTuple):
     session: str = ""  # that of what is written, where the call names none
     progress: ProgressCallback = no_progress
     wants_outcome: bool = True  # as the caller's
-    say: Callable[[str], None] | None = (
-        _say_nothing  # what a fresh clone is given; None gives it nothing
-    )
+    # Takes what a fresh clone is given; None gives it nothing.
+    say: Callable[[str], None] | None = lambda _line: None
 
 
 class Call(NamedTuple):
@@ -80,11 +75,13 @@ def bind(
     request: Request,
     supplied: Mapping[str, object] | None = None,
 ) -> Call:
-    """The call of a verb in a request. A fresh clone is given its merge drivers before. `supplied`
+    """The call of a verb in a request. A fresh clone is given its merge drivers before, since git copies
+    no configuration. `supplied`
     are parameters that the interface fills in beside the vault and the caller. Raises as `find`."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    surroundings = request.cwd, now, os.urandom, request.source, request.progress
-    caller = Caller(*surroundings, request.wants_outcome)
+    caller = Caller(
+        request.cwd, now, os.urandom, request.source, request.progress, request.wants_outcome
+    )  # fmt: skip
     bound = {**given}
     for one in declared.parameters if request.session else ():
         if one.name == "session" and is_absent(one, given.get("session")):
@@ -92,11 +89,12 @@ def bind(
     filled = {**(supplied or {})}
     if "vault" in declared.supplied:
         filled["vault"] = vault = request.find()
-        only_looks = (
-            declared.name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
-        )
-        if request.say and not only_looks and not checkout.has_merge_drivers(vault.root):
-            _set_up_clone(vault, request.say)
+        is_look = declared.name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
+        if request.say and not is_look and not checkout.has_merge_drivers(vault.root):
+            from cortex.operations.share.git import set_up_clone  # noqa: PLC0415  once for each clone
+
+            for line in set_up_clone(vault):
+                request.say(line)
     return Call(function, declared, bound, caller, filled)
 
 
@@ -119,11 +117,3 @@ def _vault_path(name: str, cwd: str, root: str) -> str:
     file = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
     is_inside = file.startswith(f"{root.rstrip('/')}/") and os.path.isfile(file)
     return os.path.relpath(file, root) if is_inside else name
-
-
-def _set_up_clone(vault: Vault, say: Callable[[str], None]) -> None:
-    """Register our merge drivers in a fresh clone: git copies no configuration."""
-    from cortex.operations.share.git import set_up_clone  # noqa: PLC0415  once for each clone
-
-    for line in set_up_clone(vault):
-        say(line)

@@ -187,10 +187,8 @@ def convert(
         try:
             values[parameter.name] = _convert_value(parameter.type, value, now)
         except ValueError:
-            wanted = _describe_type(parameter.type) + (
-                _example(parameter) if parameter.label else ""
-            )
-            message = f"{label} {_shown(value)} is not {wanted}"
+            example = _example(parameter) if parameter.label else ""
+            message = f"{label} {_shown(value)} is not {_describe_type(parameter.type)}{example}"
             raise InvalidInputError(message, hint) from None
     return values
 
@@ -279,9 +277,8 @@ def _convert_number(kind: Any, value: Any) -> Any:
         if not isinstance(word, str | int) or word not in _TRUTHS:
             raise ValueError(value)
         return _TRUTHS[word]
-    if isinstance(value, bool) or (
-        isinstance(value, str) and not _PLAIN_NUMBER_RE.fullmatch(value)
-    ):
+    is_odd = isinstance(value, str) and not _PLAIN_NUMBER_RE.fullmatch(value)
+    if is_odd or isinstance(value, bool):
         raise ValueError(value)
     try:
         value = float(value) if isinstance(value, str) and "." in value else value
@@ -299,10 +296,8 @@ def _is_literal(kind: Any) -> bool:
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark == MOMENT:
-        is_seconds = type(value) in (int, float) and value > _MAX_YEAR
-        moment = (
-            int(value) if is_seconds and value <= _MAX_SECONDS else _parse(parse_moment, value, now)
-        )
+        is_seconds = type(value) in (int, float) and _MAX_YEAR < value <= _MAX_SECONDS
+        moment = int(value) if is_seconds else _parse(parse_moment, value, now)
         if not -_MAX_SECONDS <= moment <= _MAX_SECONDS:
             raise ValueError(value)
         return moment

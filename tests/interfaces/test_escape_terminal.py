@@ -250,7 +250,7 @@ def test_no_tool_hands_a_control_character_to_an_agent(
 def test_no_resource_or_prompt_hands_one_to_an_agent(hostile, caller, monkeypatch) -> None:
     monkeypatch.chdir(hostile[0])
     for uri in ("cortex://status", "cortex://decisions", "cortex://plan", f"cortex://record/{ID}"):
-        text = read_resource(uri, request_in(hostile[0]))["text"]
+        text = read_resource(uri, request_in(hostile[0]), {})["text"]
         assert not _CONTROL.search(text)
         assert "\\u001b" not in text
     assert not _CONTROL.search(str(fill_prompt("recall", {"words": EVIL})))

@@ -341,7 +341,7 @@ def test_a_long_note_comes_in_parts_and_a_changed_one_is_not_mixed(call, vault_f
         last = cursor or last
     assert len(parts) > 2
     assert "".join(parts).strip() == text.strip()
-    read = read_resource("cortex://record/long.md", request_in(vault))
+    read = read_resource("cortex://record/long.md", request_in(vault), {})
     assert read["text"].strip() == text.strip()
     vault_from(f"=== long.md\n{text} and more\n")
     assert "without a cursor" in refused(call, "show", id="long.md", cursor=last)

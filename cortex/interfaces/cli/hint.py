@@ -45,25 +45,13 @@ class HintedCall(NamedTuple):
     given: dict[str, object]
 
 
-def read_call(command: str) -> HintedCall | None:
-    """The call that a whole command is, as undo commands are; None for none, and for several."""
-    found = _COMMAND_RE.match(command)
-    if found is None or found[1] or not (verb := known_verb(found[2])):
-        return None
-    call, end = _read_arguments(verb, found[2], command, found.end())
-    return call if end == len(command) else None
-
-
 def known_verb(word: str) -> str:
     """The verb that a word of a command line names; empty for none."""
     return word if word in VERBS else ALIASES.get(word, ("",))[0]
 
 
 def reword(
-    hint: str,
-    verbs: Container[str],
-    say: Callable[[HintedCall], str],
-    labels: Mapping[str, str],
+    hint: str, verbs: Container[str], say: Callable[[HintedCall], str], labels: Mapping[str, str]
 ) -> str:
     """The hint with its calls as `say` words them. A clause whose call it cannot word, or is of none of
     these verbs, is left out, and so is one with a command of a shell or an option that `labels` has no
@@ -88,10 +76,7 @@ def reword(
 
 
 def _reword_clause(
-    clause: str,
-    verbs: Container[str],
-    say: Callable[[HintedCall], str],
-    labels: Mapping[str, str],
+    clause: str, verbs: Container[str], say: Callable[[HintedCall], str], labels: Mapping[str, str]
 ) -> str:
     """The clause reworded, empty where that cannot be."""
     kept, at = "", 0
@@ -144,13 +129,12 @@ def _read_arguments(verb: str, word: str, text: str, at: int) -> tuple[HintedCal
             break
     plain = [shlex.split(one)[0] if one[0] in "'\"" else one for one in words]
     optional = tuple(one._replace(required=False) for one in declared.parameters)
-    is_readable = not awaits and not any(one.startswith("$'") for one in words)  # bytes in octal
+    if awaits or any(one.startswith("$'") for one in words):  # bytes in octal
+        return None, end
     try:
-        given = (
-            arguments.parse(declared._replace(parameters=optional), plain) if is_readable else None
-        )
+        given = arguments.parse(declared._replace(parameters=optional), plain)
     except InvalidInputError:  # text that only looks like a command
-        given = None
+        return None, end
     return (None if given is None else HintedCall(verb, given)), end
 
 

@@ -88,9 +88,8 @@ def marked_text(verb: str, answer: Any) -> str:
 
 def print_paths(answer: Any, out: TextIO, view: View) -> None:
     """The paths of the notes of a list, one a line, each once."""
-    out.writelines(
-        f"{escape(shown) if view.width else shown}\n" for shown in note_paths(answer, view.cwd)
-    )
+    paths = note_paths(answer, view.cwd)
+    out.writelines(f"{escape(path) if view.width else path}\n" for path in paths)
 
 
 def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
@@ -127,11 +126,8 @@ def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
     if not module.startswith("operations."):
         return lambda answer: map(escape, answer.lines())
     name = next((name for name, verbs in _RENDERERS.items() if verb in verbs), "render_records")
-    renderer: Callable[[Any], Iterable[str]] = getattr(
-        import_module(f"cortex.interfaces.cli.{name}"),
-        function,
-        text.change_lines,
-    )
+    renderers = import_module(f"cortex.interfaces.cli.{name}")
+    renderer: Callable[[Any], Iterable[str]] = getattr(renderers, function, text.change_lines)
     return renderer
 
 

@@ -196,10 +196,8 @@ def _version_lines(answer: Any, version: Any) -> list[str]:
         lines.append(f"{'':14}{dim(f'as {version.path}')}")
     for side in version.sides:
         what = "another version" if side.blob else "no such note"
-        see = hint(
-            ": " + cortex_command("history", answer.id or answer.path, "--at", side.commit[:10])
-        )
-        lines.append(f"{'':14}{DIM}one side had {what}{see}{OFF}")
+        see = cortex_command("history", answer.id or answer.path, "--at", side.commit[:10])
+        lines.append(f"{'':14}{DIM}one side had {what}{hint(f': {see}')}{OFF}")
     return lines
 
 

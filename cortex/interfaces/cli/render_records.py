@@ -47,8 +47,8 @@ def capture(answer: Any) -> Iterable[str]:
     yield escape(answer.id)
     for kind in dict.fromkeys(made.type for made in answer.records):
         some = [made for made in answer.records if made.type == kind]
-        told = [_told(made, with_title=len(some) > 1) for made in some]
-        yield f"{format_count(len(some), escape(kind))}{': ' if told[1:] else ''}{'; '.join(told)}"
+        lines = [_made_line(made, with_title=len(some) > 1) for made in some]
+        yield f"{format_count(len(some), escape(kind))}{': ' if lines[1:] else ''}{'; '.join(lines)}"
         for made in some:
             yield from _opposite_lines(made)
     if answer.note:
@@ -57,7 +57,7 @@ def capture(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-def _told(made: Any, *, with_title: bool) -> str:
+def _made_line(made: Any, *, with_title: bool) -> str:
     """What came of a line, such as ` for ana, due 2026-12-01, k3f9q2; like p7m2x4`."""
     alike = ", ".join(_short_id(one.id) for one in made.similar)
     parts = [
@@ -71,7 +71,7 @@ def _told(made: Any, *, with_title: bool) -> str:
 
 
 def _short_id(id_: str) -> str:
-    """The end of a record's id, by which it is found, too."""
+    """The end of a record's id, by which it is found, too, even where that looks like a word."""
     head, _, end = id_.rpartition("-")
     return end if head and len(end) == 6 else id_
 
@@ -233,11 +233,9 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
         yield f"{bold(project.name)}  {dim(f'changed {project.changed[:10]}')}{here}"
         yield f"  {_format_project_counts(project)}"
         if project.merged_into:
-            again = hint(
-                ": " + cortex_command("project", "merge", project.name, project.merged_into)
-            )
+            again = cortex_command("project", "merge", project.name, project.merged_into)
             merged = yellow(f"merged into {project.merged_into}")
-            yield f"  {merged}, and these came later{again}"
+            yield f"  {merged}, and these came later{hint(f': {again}')}"
     if more := answer.total - len(answer.projects):
         yield f"{format_count(more, 'project')} more, changed earlier"
     for pair in answer.alike:

@@ -128,9 +128,8 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
     is_minutes = name == "capture" and given.get("type") == "meeting"
     if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):
-        raise InvalidInputError(
-            f"there is no file {text}", "cortex capture --type meeting - < FILE"
-        )
+        hint = "cortex capture --type meeting - < FILE"
+        raise InvalidInputError(f"there is no file {text}", hint)
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
         given[key] = _steps().text_or_file(text, name, key, must_read=is_minutes)
     return given
@@ -178,9 +177,8 @@ def _run_without_verb(argv: list[str], name: str) -> int:
         name = " ".join(words[1:])
     if name in HOOK_ALIASES or name == "hook":
         message = f"cortex {name} is for an agent's host, which pipes JSON into it"
-        raise InvalidInputError(
-            message, f"cortex {name} --help; cortex hooks install wires an agent"
-        )
+        hint = f"cortex {name} --help; cortex hooks install wires an agent"
+        raise InvalidInputError(message, hint)
     if name:
         raise InvalidInputError(f"there is no verb {name!r}", _help_text().suggest_verb(name))
     named = [] if words else ["--json"]

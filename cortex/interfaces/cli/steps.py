@@ -42,7 +42,7 @@ def confirms(files: int) -> bool:
     with suppress(OSError, ValueError):  # no file
         has_answer = sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 1.0)[0])
     said = sys.stdin.readline() if has_answer else ""
-    return said.strip().lower() in ("y", "yes")
+    return _is_yes(said)
 
 
 def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:
@@ -58,11 +58,20 @@ def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:
     if change is None:
         return {}
     print(f"{escape(change.top)} is an Obsidian vault.")
+    said = _answer(f"Leave {' and '.join(change.entries)} out of its search and graph? [y/N] ")
+    return {} if said is None else {"obsidian": said}
+
+
+def _answer(question: str) -> bool | None:
+    """Whether the person says yes on the terminal; None where they end the input instead."""
     try:
-        said = input(f"Leave {' and '.join(change.entries)} out of its search and graph? [y/N] ")
+        return _is_yes(input(question))
     except EOFError:
-        return {}
-    return {"obsidian": said.strip().lower() in ("y", "yes")}
+        return None
+
+
+def _is_yes(said: str) -> bool:
+    return said.strip().lower() in ("y", "yes")
 
 
 def text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> str:
@@ -80,11 +89,7 @@ def text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> st
             kept = f"{escape(text)} is kept as a text"
             sys.stderr.write(f"cortex: {kept}; {escape(way)} reads the file\n")
             return text
-        try:
-            said = input(f"{escape(text)} is a file. Take what it holds? [y/N] ")
-        except EOFError:
-            return text
-        if said.strip().lower() not in ("y", "yes"):
+        if not _answer(f"{escape(text)} is a file. Take what it holds? [y/N] "):
             return text
     if not os.path.isfile(text):
         raise InvalidInputError(f"{text} is no file that could be read", "name a file of text")
@@ -134,11 +139,10 @@ def ask_for_model(hosts: Sequence[str]) -> None:
         return
     print(f"\nMay {command[0]} say of each session what is worth knowing? {_TERMS}")
     print(f"It would run: {escape(shlex.join(command))}")
-    try:
-        is_yes = input("[y/N] ").strip().lower() in ("y", "yes")
-        path = user_settings.add_distill_command(command) if is_yes else _decline()
-    except EOFError:
+    if (is_yes := _answer("[y/N] ")) is None:
         return
+    try:
+        path = user_settings.add_distill_command(command) if is_yes else _decline()
     except (CortexError, OSError) as error:
         print(f"not written: {escape(str(error))}")
         return

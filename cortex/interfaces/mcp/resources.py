@@ -24,8 +24,6 @@ _WITHOUT_SHELL = (
     " capture with a line such as `Decision: …` to keep, revise and supersede to correct.\n\n"
 )
 _FIELD_RE = lazy_re(r'^([a-z-]+): (".*")$', re.MULTILINE)
-
-
 _DECISIONS = {"type": ["decision", "rejection"], "number": 200, "branch": ".", "project": "."}
 
 
@@ -57,10 +55,9 @@ RESOURCES: dict[str, Resource] = {
 }  # fmt: skip
 
 
-def read_resource(
-    uri: str, request: Request, tools: Mapping[str, Tool] | None = None
-) -> dict[str, str]:
-    """The contents at an address, for an asker with these tools. Raises `NotFoundError` for none of ours, else as `call_tool`."""
+def read_resource(uri: str, request: Request, tools: Mapping[str, Tool]) -> dict[str, str]:
+    """The contents at an address, for a client with these tools. Raises `NotFoundError` for none of
+    ours, else as `call_tool`."""
     for pattern, one in RESOURCES.items():
         way = re.sub(r"\\\{(\w+)\\\}$", r"(?P<\1>.+)", re.escape(pattern))
         way = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", way)
