@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from cortex.core.notes.erasure import LIST_HEAD
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.layout import layout_of
 
 _FOLDER = "events/erased"
@@ -22,7 +22,7 @@ _NONE = "-"
 class ErasedList(NamedTuple):
     """What was erased, by all files of the list."""
 
-    events: dict[str, str]  # id -> the blob of its tombstone
+    events: dict[str, str]  # id -> the blob of its tombstone, empty if none is known
     records: frozenset[str]  # the ends of their ids, which no word made
     blobs: dict[str, str]  # -> the blob that stands in its place, empty if none does
     rewritten: frozenset[str]  # the blobs that were taken out of the history, too
@@ -35,10 +35,12 @@ def folder_of(root: str) -> str:
 
 
 def read_list(root: str) -> ErasedList:
-    """The list of a vault; an empty one where nothing was erased."""
+    """The list of a vault, with the events that `[events] erased` of its settings names."""
     folder = folder_of(root)
     names = files.list_names(root, folder)
-    return parse_list(files.read(root, f"{folder}/{name}", _MAX_BYTES) for name in names)
+    found = parse_list(files.read(root, f"{folder}/{name}", _MAX_BYTES) for name in names)
+    named = dict.fromkeys(settings.load(root).erased or (), "")
+    return found._replace(events=named | found.events)
 
 
 def parse_list(texts: Iterable[bytes]) -> ErasedList:

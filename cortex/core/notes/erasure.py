@@ -1,6 +1,4 @@
-"""Take words, or a record with its events, out of texts for good: where they stand, and what stands
-there afterwards.
-"""
+"""Take words, or a record with its events, out of texts for good: find them, and replace them."""
 
 from __future__ import annotations
 
@@ -18,15 +16,14 @@ from cortex.core.text.strings import slugify
 from cortex.core.text.value import NamedTuple
 
 TOMBSTONE = "[ERASED]"
-# With it begins a file of the list, of which nothing is erased: a short word may stand in an id.
+# A file of the list begins with it. Nothing is erased from one: an id may hold a short word.
 LIST_HEAD = (
     b"# What was erased here: ids and git blobs. Keep this file, or an old clone brings it back.\n"
 )
 _NAME_TOMBSTONE = b"erased"  # in frontmatter, names and links, which brackets would break
-MIN_CHARS = 3
-_MIN_BINARY_CHARS = 6  # fewer stand in any large picture by chance
+MIN_CHARS = 4  # fewer stand in any large picture by chance
 _MAX_SLUG_CHARS = 40  # of a long text; ids hold only its beginning
-_BINARY_PROBE = 8000  # bytes, as git looks at
+_BINARY_PROBE = 8000  # bytes among which a NUL means no text, as for git
 _FRONT_RE = lazy_re(rb"(?s)(?:\xef\xbb\xbf)?---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)")
 _ID_LEFT_RE = lazy_re(rb"(?:^|[^a-z0-9-])([a-z0-9-]{0,80})\Z")
 _HASH_CHARS = 6  # at the end of a record's id
@@ -36,35 +33,34 @@ _OPEN_LINK_RE = lazy_re(rb"(?:\[\[[^\]|\n]{0,200}|\]\([^)\s]{0,200})\Z")
 
 
 class Eraser(NamedTuple):
-    """What is erased: what the pattern finds; the records, and the whole content of the events."""
+    """What is erased: what the pattern finds, these records, and the whole content of these events."""
 
     pattern: re.Pattern[bytes]
-    is_short: bool = False
     records: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
 
     def holds(self, data: bytes) -> bool:
         """Whether anything of it stands in a content, whatever its path."""
-        if data.startswith(LIST_HEAD) or (self.is_short and is_binary(data)):
+        if data.startswith(LIST_HEAD):
             return False
-        if self.pattern.search(data) or not self.events or not data.startswith(b"---"):
-            return self.pattern.search(data) is not None
-        id_ = notes.read(data).get("id")
+        if self.pattern.search(data):
+            return True
+        id_ = notes.read(data).get("id") if self.events and data.startswith(b"---") else ""
         return id_ in self.events and data != _tombstone_event(id_, data)
 
     def erase(self, path: str, data: bytes) -> bytes | None:
         """The content of a file without it; None if the file itself goes. What is no text stays."""
-        if is_event_path(path) and (id_ := _stem(path)) in self.events:
-            return _tombstone_event(id_, data)
-        if is_binary(data) or not self.holds(data):
+        name = path.rpartition("/")[2].removesuffix(".md")
+        if is_event_path(path) and name in self.events:
+            return _tombstone_event(name, data)
+        if b"\0" in data[:_BINARY_PROBE] or not self.holds(data):
             return data
         if self.records:
             id_ = notes.read(data).get("id")
             if not is_event_path(path) and self.records & {id_, hash_of_id(id_)}:
                 return None
-            if (
-                is_among_briefings(path) or "/sessions/" in f"/{path}"
-            ):  # a line there is the record's
+            # Of what is made of records, a line goes whole.
+            if is_among_briefings(path) or "/sessions/" in f"/{path}":
                 lines = data.splitlines(keepends=True)
                 return b"".join(line for line in lines if not self.pattern.search(line))
         return self.erase_text(data, is_plain=not path.endswith(".md"))
@@ -100,9 +96,8 @@ def make_eraser(
         is_whole = len(id_) != _HASH_CHARS
         name = re.escape(id_) if is_whole else rf"[a-z0-9][a-z0-9-]*-{id_}(?![a-z0-9-])"
         found.append(rf"\[\[(?:[^\]|#\n]*/)?{name}(?:\.md)?(?:[#|][^\]\n]*)?\]\]|{name}".encode())
-    is_short = any(len(text) < _MIN_BINARY_CHARS for text in texts)
     pattern = re.compile(b"|".join(dict.fromkeys(found)) or rb"(?!)")
-    return Eraser(pattern, is_short, frozenset(records), frozenset(events))
+    return Eraser(pattern, frozenset(records), frozenset(events))
 
 
 def derive_words(before: bytes, after: bytes) -> set[str]:
@@ -129,11 +124,6 @@ def hash_of_id(id_: str) -> str:
     return id_[-_HASH_CHARS:] if _RECORD_ID_RE.fullmatch(id_) else ""
 
 
-def is_binary(data: bytes) -> bool:
-    """Whether a content is no text, as git judges it."""
-    return b"\0" in data[:_BINARY_PROBE]
-
-
 def _spellings(char: str) -> bytes:
     if char in " -":
         return rb"(?:\s|[-_+]|%20)+"
@@ -153,7 +143,3 @@ def _tombstone_event(id_: str, data: bytes) -> bytes:
     session, project, branch = map(note.get, ("session", "project", "branch"))
     kept = blank._replace(session=session, project=project, branch=branch)
     return events.compose(kept._replace(host=note.get("host"), source=note.get("source"))).encode()
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")

@@ -34,9 +34,9 @@ def has_terminal() -> bool:
 
 
 def confirms(files: int) -> bool:
-    """Whether somebody says on the terminal, or into a pipe, that so many files are to change. A pipe into which nobody
-    writes is not waited for."""
-    sys.stderr.write(f"It stands in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
+    """Whether somebody says on the terminal, or into a pipe, that so many files are to change. Does
+    not wait for a pipe into which nobody writes."""
+    sys.stderr.write(f"Found in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
     sys.stderr.flush()
     has_answer = bool(sys.stdin)
     with suppress(OSError, ValueError):  # no file

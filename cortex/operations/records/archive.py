@@ -159,9 +159,8 @@ def _what_stays(vault: Vault, row: NoteRow) -> str:
         if commits not in ("", "0"):
             places.append(f"git's history ({format_count(int(commits), 'commit')})")
             places += ["its remote"] if checkout.has_remote(repository) else []
-    erase = command("erase", row)
-    more = " (--history: there, too)" if len(places) > 1 else ""
-    return f"its text stays in {', '.join(places)}: {erase}{more} takes it away" if places else ""
+    erase = command("erase", row, *(["--history"] if len(places) > 1 else []))
+    return f"its text stays in {', '.join(places)}: {erase} takes it away" if places else ""
 
 
 def _with_backlinks(index: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:

@@ -46,15 +46,18 @@ def erase(
 ) -> EraseResult:
     """Erase words, or a record with its events, for good.
 
-    The words are found in any case, also within longer ones. In their place stands [ERASED], in names
-    and links erased; your own notes change there alone. Of an id the record goes, and its events keep
-    only where they came from. A list in the vault, without the words, keeps an old clone from bringing
-    it back. Git's history keeps it but with --history: then commits get other ids and lose signatures;
-    a bundle of the old history is named, and the commands that publish the new one.
+    Words are found in any case, and within longer words. [ERASED] replaces them in texts, and erased
+    in names and links; nothing else in your own notes changes. An id erases the record, and of its
+    events all but where they came from. The vault lists what was erased, without the words, so that
+    no old clone brings it back; new text with the same words is not refused.
+
+    Git's history keeps the words unless --history rewrites it: commits get other ids and lose their
+    signatures. The answer names a bundle of the old history and the commands that push the new one;
+    other clones take it with cortex sync --follow.
 
     words: the words, or the id of a record or event
-    history: rewrite git's history, too
-    dry_run: only list where it stands
+    history: erase it from git's history, too
+    dry_run: only list the places that hold it
     yes: do not ask, however many files change
 
     Example: cortex erase "Wilhelmina Quux" --dry-run
@@ -64,49 +67,44 @@ def erase(
     text = " ".join(words).strip()
     settings.check_writable(vault.root)
     refuse_during_git_operation(vault)
-    in_git = checkout.is_in_repository(vault.root)
-    if history and not in_git:
-        raise InvalidInputError("the vault is in no git repository", cortex_command("erase", text))
     problems = bring_up_to_date(vault, caller)
     eraser = _make_eraser(vault, caller, text)
     if history:
         erase_history.check_rewritable(vault.root)
-        problems += [] if dry_run else erase_history.fetch_all(vault.root)
+    there, unreached = erase_history.fetch_all(vault.root) if history and not dry_run else ([], [])
+    problems += unreached
     found = find_files(vault, eraser)
-    objects = rewrite.find_objects(vault.root, eraser.holds) if in_git else {}
-    result = _list_places(vault, eraser, found, objects)
+    objects = rewrite.find_objects(vault.root, eraser.holds)
+    result = _list_places(vault, eraser, found, objects)._replace(problems=tuple(problems))
     again = cortex_command("erase", text, "--history")
     if not result.places:
-        return result._replace(hint="it stands nowhere", problems=tuple(problems))
+        return result._replace(hint="found nowhere")
+    is_in_files = any(not one.kind.startswith("git ") for one in result.places)
     if dry_run or (len(found) > _MAX_UNASKED and not yes):
-        hint = f"{again if history else cortex_command('erase', text)} --yes"
-        return result._replace(confirm=not dry_run, hint=hint, problems=tuple(problems))
-    if history or any(one.kind.partition(" ")[0] != "git" for one in result.places):
+        hint = again if history or not is_in_files else cortex_command("erase", text)
+        hint += " --yes" if len(found) > _MAX_UNASKED else ""
+        return result._replace(confirm=not dry_run, hint=hint)
+    if history or is_in_files:
         problems += apply(vault, caller, eraser, found, objects, history=history)
-        result = result._replace(done=True)
-    result = result._replace(problems=tuple(problems))
+        result = result._replace(done=True, problems=tuple(problems))
     if history:
-        hint = f"if a push is refused, since somebody pushed meanwhile: {again}"
         at_once = private.lock(os.path.join(checkout.locks_folder(vault), "sync.lock"), "sync")
         with at_once, commit.repository_lock(vault.root):
-            result = erase_history.rewrite_history(vault, new_event_id(caller), eraser, result)
-        return result._replace(hint=hint)
-    if objects:
-        told = f"{format_count(len(objects), 'object')} of git, here and where they were pushed"
-        return result._replace(left=(*result.left, f"{told}: {again}"))
-    return result
+            result = erase_history.rewrite_history(vault, caller, eraser, there, result)
+        hint = f"if a push is refused, since somebody pushed meanwhile: {again}"
+        return result._replace(hint=hint if result.commands else "")
+    kept = f"{format_count(len(objects), 'object')} of git, here and where they were pushed"
+    return result._replace(left=(*result.left, kept), hint=again) if objects else result
 
 
 def _list_places(
     vault: Vault, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str]
 ) -> EraseResult:
-    layout = vault.layout()
-    places = [
-        ErasePlace((layout.own_folder(path) or "file").removesuffix("s"), path) for path in found
-    ]
+    kinds = {path: vault.layout().own_folder(path) or "file" for path in found}
+    places = [ErasePlace(kind.removesuffix("s"), path) for path, kind in kinds.items()]
     places += [ErasePlace("state", path) for path in _find_state(vault, eraser)]
     places += erase_history.describe(vault.root, objects)
-    left = tuple(f"{path}: its host may still send it" for path in _find_transcripts(eraser))
+    left = tuple(f"{path}, which its host keeps" for path in _find_transcripts(eraser))
     return EraseResult(tuple(places), False, False, len(found), left=left)
 
 
@@ -125,7 +123,7 @@ def _make_eraser(vault: Vault, caller: Caller, text: str) -> Eraser:
     own = (*KEY_ORDER, *OWN_FOLDERS, *events.EVENT_TYPES, *RECORD_TYPES)
     if len(text) < erasure.MIN_CHARS or any(text.casefold() in word for word in own):
         message = f"{text!r} is too short, or a part of what every note holds"
-        raise InvalidInputError(message, "give more of what is to go")
+        raise InvalidInputError(message, "give a longer part of the text to erase")
     return erasure.make_eraser([text])
 
 
@@ -137,8 +135,7 @@ def find_files(vault: Vault, eraser: Eraser) -> dict[str, bytes]:
         folders[:] = [name for name in folders if name != ".git"]
         for path in (os.path.normpath(f"{below}/{name}") for name in sorted(names)):
             with suppress(CortexError, OSError):  # a link, or what nobody may read
-                is_listed = path.startswith(f"{erased.folder_of(vault.root)}/")
-                data = b"" if is_listed else files.read(vault.root, path)
+                data = files.read(vault.root, path)
                 if _new_name(eraser, path) != path or eraser.holds(data):
                     found[path] = data
     return found
@@ -177,9 +174,8 @@ def apply(
     """Erase it from these files of the vault and from all that is derived, add to the list of what
     was erased, and commit that. Returns what was not done."""
     root, id_chars, tracked = vault.root, 40, set[str]()
-    lines: set[tuple[str, ...]] = {
-        ("record", hash_) for id_ in eraser.records if (hash_ := erasure.hash_of_id(id_))
-    }
+    hashes = filter(None, map(erasure.hash_of_id, eraser.records))
+    lines: set[tuple[str, ...]] = {("record", hash_) for hash_ in hashes}
     if checkout.is_in_repository(root):
         lines |= set(erase_history.list_lines(root, eraser, objects, history=history))
         id_chars = len(git.empty_tree(root))

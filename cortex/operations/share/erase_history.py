@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 
+from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes.erasure import Eraser
 from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
+from cortex.operations.capture.capture import new_event_id
 from cortex.vault import erased
 from cortex.vault.git import checkout, git_cli, objects, rewrite
 from cortex.vault.locate import Vault
 
 _PUSHED = ("refs/heads/", "refs/tags/")
-_UNREACHED = (
-    "other clones, where cortex sync --follow drops it; forks; what the remote's host keeps"
-)
+_UNREACHED = "other clones, until cortex sync --follow there; forks; backups of a remote's host"
 _UNKNOWN_PATH = "unknown.md"  # of a file that only an object that nothing names has
 
 
 class ErasePlace(NamedTuple):
-    """Where it stands."""
+    """A place that holds it."""
 
-    kind: (
-        str  # event, inbox, record, session, page, note, settings, file, state, git object, git ref
-    )
-    where: str  # a path, or what git calls it
+    kind: str  # event, record, session, briefing, file, state, git object, git tags
+    where: str  # a path; empty for git
     number: int = 1  # of objects of git
+
+
+class RemoteRef(NamedTuple):
+    """A branch, tag or other ref of a remote."""
+
+    remote: str
+    name: str
+    id: str
 
 
 class EraseResult(NamedTuple):
@@ -48,6 +53,8 @@ class EraseResult(NamedTuple):
 
 def check_rewritable(root: str) -> None:
     """Raise `ConflictError` where the history cannot be rewritten as a whole."""
+    if not checkout.is_in_repository(root):
+        raise ConflictError("the vault is in no git repository", "cortex erase without --history")
     alternates = git_cli.line(root, ["rev-parse", "--git-path", "objects/info/alternates"])
     trees = git_cli.run(root, ["worktree", "list", "--porcelain", "-z"]).split(b"\0\0")
     others = [shell_quote(os.fsdecode(one.split(b"\0")[0])[9:]) for one in trees[1:] if one]
@@ -65,28 +72,34 @@ def check_rewritable(root: str) -> None:
             raise ConflictError(f"the history is not rewritten: {why}", hint)
 
 
-def fetch_all(root: str) -> list[Problem]:
-    """Fetch all branches of all remotes, so that they are rewritten as they are there now."""
+def fetch_all(root: str) -> tuple[list[RemoteRef], list[Problem]]:
+    """Fetch all branches of all remotes, so that they are rewritten as they are there now. Returns
+    all refs that the remotes have, and which remotes could not be reached."""
+    there: list[RemoteRef] = []
     problems = []
     for remote in git_cli.run(root, ["remote"]).decode().split():
         try:
             refs = f"+refs/heads/*:refs/remotes/{remote}/*"
-            ran = git_cli.run_remote(root, ["fetch", "--end-of-options", remote, refs])
-            reason = ran.reason if ran.code else ""
+            fetched = git_cli.run_remote(root, ["fetch", "--end-of-options", remote, refs])
+            reason = fetched.reason if fetched.code else ""
+            listed = git_cli.run_remote(root, ["ls-remote", "--refs", "--end-of-options", remote])
+            rows = (line.split("\t") for line in os.fsdecode(listed.stdout).splitlines())
+            there += [RemoteRef(remote, ref, id_) for id_, ref in rows]
         except CortexError as error:
             reason = error.message
         if reason:
             hint = "run this again when it answers"
             problems.append(Problem(remote, f"nothing was fetched: {reason}", hint))
-    return problems
+    return there, problems
 
 
 def describe(root: str, found: dict[str, str]) -> list[ErasePlace]:
     """What in git holds it: how many objects, and to how many of them its kinds of refs lead."""
-    kinds = ("--branches", "--tags", "--remotes", "--glob=refs/stash", "--reflog") if found else ()
-    counts = {one: len(found.keys() & rewrite.reachable(root, one)) for one in kinds}
-    places = {"git object": len(found)} | {f"git {one.lstrip('-')}": n for one, n in counts.items()}
-    return [ErasePlace(kind, "", number) for kind, number in places.items() if number]
+    places = [ErasePlace("git object", "", len(found))]
+    for kind in ("branches", "tags", "remotes", "stash", "reflog") if found else ():
+        refs = rewrite.reachable(root, "--glob=refs/stash" if kind == "stash" else f"--{kind}")
+        places.append(ErasePlace(f"git {kind}", "", len(found.keys() & refs)))
+    return [one for one in places if one.number]
 
 
 def list_lines(
@@ -96,9 +109,8 @@ def list_lines(
     listed = git_cli.run(root, ["rev-list", "--objects", "--all", "--reflog"], timeout=600.0)
     paths = dict(line.partition(" ")[::2] for line in os.fsdecode(listed).splitlines())
     below = os.fsdecode(objects.prefix(root))
-    for id_, data in objects.read_blobs(
-        root, (one for one in found if found[one] == "blob")
-    ).items():
+    texts = objects.read_blobs(root, [one for one in found if found[one] == "blob"])
+    for id_, data in texts.items():
         path = paths.get(id_) or below + _UNKNOWN_PATH
         new = eraser.erase(path[len(below) :], data) if path.startswith(below) else data
         if new != data:
@@ -108,67 +120,47 @@ def list_lines(
             yield "history", id_
 
 
-def rewrite_history(vault: Vault, name: str, eraser: Eraser, result: EraseResult) -> EraseResult:
-    """Rewrite all refs, drop the old objects, and see that none holds it any more. A bundle of this
-    name is made first."""
+def rewrite_history(
+    vault: Vault, caller: Caller, eraser: Eraser, there: list[RemoteRef], result: EraseResult
+) -> EraseResult:
+    """Keep a bundle of all refs, rewrite them, drop the old objects, and see that none holds it any
+    more. `there` are the refs that the remotes have."""
     root = vault.root
     found = rewrite.find_objects(root, eraser.holds)
     inside = objects.list_files(root, "HEAD", [*filter(None, [os.fsdecode(objects.prefix(root))])])
     if found.keys() & set(inside.values()):
         message = "the history was not rewritten: the last commit still holds it"
         raise ConflictError(message, "git status shows what is not committed")
-    backup = os.path.join(vault.state_folder(), f"{name}.bundle")
+    backup = os.path.join(vault.state_folder(), f"{new_event_id(caller)}.bundle")
     git_cli.run(root, ["bundle", "create", "--quiet", backup, "--all"], timeout=3600.0)
-    there = _list_remote_refs(root)
     tree = git_cli.line(root, ["rev-parse", "HEAD^{tree}"])
     done = rewrite.rewrite(root, eraser, found)
     new = dict(done.values())
     if tree != git_cli.line(root, ["rev-parse", "HEAD^{tree}"]):
         hint = f"git fetch {shell_quote(backup)} {checkout.branch_of(root)} && git reset FETCH_HEAD"
         raise CortexError("the new history ends with other files than the vault has", hint)
-    commands = tuple(_push_commands(root, new, there))
     rewrite.drop_old(root)
-    left = [f"{backup} has the history of before: rm it when all is well", _UNREACHED]
+    left = [f"{backup}, the old history: rm it when all is well", _UNREACHED]
     if still := rewrite.find_objects(root, eraser.holds):
         some = ", ".join(list(still)[:3])
-        left.append(
-            f"{format_count(len(still), 'object')} of git, outside the vault or no text: {some}"
-        )
-    left += [
-        f"the name of {ref}" for ref in rewrite.list_refs(root) if eraser.holds(os.fsencode(ref))
-    ]
-    left += [
-        f"{remote} {ref}: its host alone can drop it"
-        for remote, ref, id_ in there
-        if id_ in new and not ref.startswith(_PUSHED)
-    ]
-    return result._replace(
-        rewritten=len(done), backup=backup, commands=commands, left=(*result.left, *left)
-    )
+        what = "outside the vault, or no text"
+        left.append(f"{format_count(len(still), 'object')} of git, {what}: {some}")
+    for ref in rewrite.list_refs(root):
+        left += [f"the name of {ref}"] if eraser.holds(os.fsencode(ref)) else []
+    for one in there:
+        if one.id in new and not one.name.startswith(_PUSHED):
+            left.append(f"{one.remote} {one.name}, which its host alone can drop")
+    commands = tuple(_push_commands(root, new, there))
+    left = [*result.left, *left]
+    return result._replace(rewritten=len(done), backup=backup, commands=commands, left=tuple(left))
 
 
-def _list_remote_refs(root: str) -> list[tuple[str, str, str]]:
-    """Remote, ref and id of all that remotes have; nothing of one that cannot be reached."""
-    found = []
-    for remote in git_cli.run(root, ["remote"]).decode().split():
-        with suppress(CortexError):
-            ran = git_cli.run_remote(root, ["ls-remote", "--refs", "--end-of-options", remote])
-            rows = (line.split("\t") for line in os.fsdecode(ran.stdout).splitlines())
-            found += [(remote, ref, id_) for id_, ref in rows]
-    return found
-
-
-def _push_commands(
-    root: str, new: dict[str, str], there: list[tuple[str, str, str]]
-) -> Iterator[str]:
+def _push_commands(root: str, new: dict[str, str], there: list[RemoteRef]) -> Iterator[str]:
     """For each remote the command that replaces there what was rewritten here."""
-    for remote in sorted({remote for remote, *_ in there}):
-        words = []
-        for _, ref, id_ in (
-            one for one in there if one[0] == remote and one[1].startswith(_PUSHED)
-        ):
-            if id_ in new:
-                is_ahead = git_cli.is_ancestor(root, new[id_], ref)
-                words += [f"--force-with-lease={ref}:{id_} {ref if is_ahead else new[id_]}:{ref}"]
-        if words:
-            yield f"git push {shell_quote(remote)} {' '.join(words)}"
+    words: dict[str, list[str]] = {}
+    for remote, ref, id_ in there:
+        if id_ in new and ref.startswith(_PUSHED):
+            source = ref if git_cli.is_ancestor(root, new[id_], ref) else new[id_]
+            command = words.setdefault(remote, ["git", "push", remote])
+            command += [f"--force-with-lease={ref}:{id_}", f"{source}:{ref}"]
+    return (" ".join(map(shell_quote, command)) for command in words.values())

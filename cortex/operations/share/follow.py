@@ -44,18 +44,16 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
     lists = erased.read_list(root), list_at(root, theirs)
     gone = lists[0].rewritten | lists[1].rewritten
     if gone and gone & rewrite.reachable(root, theirs, "^HEAD"):
-        message = (
-            f"{up.remote} has what was erased, as somebody pushed from before; nothing was merged"
-        )
-        hint = "cortex erase WORDS --history again, with the same words, then what it says"
+        why = "since a clone pushed the old history again"
+        message = f"{up.remote} has what was erased, {why}; nothing was merged"
+        hint = "cortex erase WORDS --history with the same words, then the push that it names"
         raise CortexError(message, hint)
-    seen = git_cli.line(root, ["merge-base", "--fork-point", f"refs/remotes/{up.remote}/{up.remote_branch}", "HEAD"])  # fmt: skip
-    is_rewritten = (
-        seen
-        and not git_cli.is_ancestor(root, seen, theirs)
-        and _has_lost(root, seen, theirs, below)
-    )
-    if not is_rewritten and not (gone and gone & rewrite.reachable(root, "HEAD", f"^{theirs}")):
+    tracking = f"refs/remotes/{up.remote}/{up.remote_branch}"
+    seen = git_cli.line(root, ["merge-base", "--fork-point", tracking, "HEAD"])
+    is_apart = seen and not git_cli.is_ancestor(root, seen, theirs)
+    if not (is_apart and _has_lost(root, seen, theirs, below)) and not (
+        gone and gone & rewrite.reachable(root, "HEAD", f"^{theirs}")
+    ):
         return ""
     if not follows:
         message = f"the history of {up.remote}/{up.remote_branch} was rewritten; nothing was merged"
@@ -65,11 +63,12 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
     known = [one for one in tips if one and git_cli.find_commit(root, one)]
     if start := git_cli.line(root, ["merge-base", "HEAD", *known]) if known else "":
         return start
-    message = "nothing tells which commits are yours alone"
-    raise CortexError(message, f"git clone {up.remote} anew, and copy your new notes into it")
+    message = "git no longer knows which commits are yours alone"
+    raise CortexError(message, f"clone {up.remote} again, and copy your new notes into that clone")
 
 
 def list_at(root: str, revision: str) -> ErasedList:
+    """The list of what was erased that a commit has."""
     folder = os.fsdecode(objects.prefix(root)) + erased.folder_of(root)
     there = objects.list_files(root, revision, [folder])
     texts = objects.read_blobs(root, there.values())
@@ -78,11 +77,11 @@ def list_at(root: str, revision: str) -> ErasedList:
 
 def _has_lost(root: str, seen: str, theirs: str, below: str) -> bool:
     """Whether the remote has dropped any text of the vault."""
-    words = ["rev-list", "--objects", "--no-object-names", seen, f"^{theirs}", "--"]
-    was = git_cli.run(objects.toplevel(root), [*words, *([below] if below else [])], timeout=600.0)
-    commits = git_cli.run(root, ["rev-list", seen, f"^{theirs}", "--"], timeout=600.0)
-    dropped = set(was.decode().split()) - set(commits.decode().split())
-    return bool(dropped - rewrite.reachable(root, theirs)) if dropped else False
+    words = ["rev-list", "--objects", seen, f"^{theirs}", "--", *([below] if below else [])]
+    listed = os.fsdecode(git_cli.run(objects.toplevel(root), words, timeout=600.0)).splitlines()
+    named = (line.partition(" ") for line in listed)  # a commit, and the tree of all, has no name
+    dropped = {id_ for id_, _, name in named if name and name.startswith(below)}
+    return bool(dropped) and bool(dropped - rewrite.reachable(root, theirs))
 
 
 def derive_eraser(root: str, listed: ErasedList) -> Eraser | None:
@@ -99,33 +98,31 @@ def derive_eraser(root: str, listed: ErasedList) -> Eraser | None:
 
 
 def erase_kept(vault: Vault, caller: Caller, base: str) -> bool:
-    """Erase it from the notes of a merge's base that held it and that a side had edited meanwhile;
-    whether there were any."""
-    listed, below = erased.read_list(vault.root), os.fsdecode(objects.prefix(vault.root))
-    there = objects.list_files(vault.root, base) if listed.blobs and base else {}
-    held = {
-        os.fsdecode(path).removeprefix(below)
-        for path, blob in there.items()
-        if blob in listed.blobs
-    }
-    eraser = derive_eraser(vault.root, listed) if held else None
-    found = find_files(vault, eraser) if eraser else {}
-    found = {path: data for path, data in found.items() if path in held}
-    if eraser and found:
+    """Erase it from the notes that held it at a merge's base and that a side had edited meanwhile.
+    Returns whether there were any."""
+    root, listed = vault.root, erased.read_list(vault.root)
+    there = objects.list_files(root, base) if listed.blobs and base else {}
+    at = len(objects.prefix(root))
+    held = {os.fsdecode(path[at:]) for path, blob in there.items() if blob in listed.blobs}
+    eraser = derive_eraser(root, listed) if held else None
+    if eraser is None:
+        return False
+    found = {path: data for path, data in find_files(vault, eraser).items() if path in held}
+    if found:
         apply(vault, caller, eraser, found, {}, history=False)
     return bool(found)
 
 
 def erase_here(vault: Vault, caller: Caller, eraser: Eraser, start: str) -> str:
-    """Erase the same in this clone and its history, so that its own commits have none of it; the
-    commit that `start` has become. The old objects stay."""
+    """Erase the same in this clone and its history, so that its own commits have none of it. Returns
+    the commit that `start` has become. The old objects stay."""
     root = vault.root
     erase_history.check_rewritable(root)
     held = rewrite.find_objects(root, eraser.holds)
     apply(vault, caller, eraser, find_files(vault, eraser), held, history=True)
     git_cli.run(root, ["update-ref", _START_REF, start])
     with commit.repository_lock(root):
-        rewrite.rewrite(root, eraser, rewrite.find_objects(root, eraser.holds))
+        rewrite.rewrite(root, eraser, held)
     new = git_cli.find_commit(root, _START_REF)
     git_cli.run(root, ["update-ref", "-d", _START_REF])
     return new

@@ -63,7 +63,7 @@ class SyncResult(NamedTuple):
     remote: str
     commits: tuple[str, ...]  # the messages of the commits made of our own changes
     received: int  # commits of others
-    how: str  # by which they came: fast-forward, merge, rebase; empty when there were none
+    how: str  # by which they came: fast-forward, merge, rebase, follow; empty without any
     sent: int  # commits given to the remote
     unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; no remote; failed; empty if it did not come to that
@@ -310,10 +310,11 @@ class _SyncRun:
             if eraser := follow.derive_eraser(self.root, follow.list_at(self.root, theirs)):
                 start = follow.erase_here(self.vault, self.caller, eraser, start)
             words = sync_checks.rebase_arguments(self.root, theirs, start)
+            self.received += sync_checks.count_ahead_behind(self.root, theirs)[1]
             with commit.repository_lock(self.root):
                 ours = git_cli.head_commit(self.root)
                 self.merge.run(MergeState("rebase", theirs, {}, ours), words, [])
-            self.how = "rebase"
+            self.how = "follow"
             self._commit()
         # Without a start an earlier sync has followed, and waited for a person.
         if self.follows and (start or erased.read_list(self.root).rewritten):

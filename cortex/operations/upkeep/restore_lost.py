@@ -1,4 +1,5 @@
-"""Bring back what a merge elsewhere has lost or mixed of events, records and sessions.
+"""Bring back what a merge elsewhere has lost or mixed of events, records and sessions, and take out
+again what it has brought back of what was erased.
 
 A clone that reads the vault's attributes stops where git takes one note for another. A hosting site
 that merges may read none. What it does beyond these two rules git's history has, and `doctor` names
@@ -27,9 +28,9 @@ from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
-from cortex.operations.upkeep.keep_erased import keep_erased
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import erased, files, private, settings
+from cortex.vault.erased import ErasedList
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
 from cortex.vault.git.changes import is_outside_own_folders
 from cortex.vault.git.merge_versions import BlobTriple, merge_notes, same_text
@@ -41,6 +42,7 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 500, 20
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
 _EVENT_BACK = "an event never changes; its own text is back ([events] erased in cortex.toml names those that go)"
+_GONE_AGAIN = "was erased, and a merge had brought it back; it is gone again"
 _NOTE_BACK = "a merge had left it out; it is back"
 _TEXT_BACK = "a merge had mixed it with another note; its own text is back"
 
@@ -64,7 +66,7 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
     last = git_cli.find_commit(root, last) if last else ""
     new = [head, *([f"^{last}"] if last else [])]
     listed = erased.read_list(root)
-    resolved += keep_erased(vault, caller, listed)
+    resolved += _keep_erased(root, listed)
     resolved += _restore_events(root, new, listed.events)
     problems: list[Problem] = []
     for commits, merge in _list_merges(root, new, _MAX_MERGES if last else _MAX_MERGES_AT_FIRST):
@@ -140,17 +142,41 @@ def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
     return [path for path in paths if files.exists(vault.root, path)]
 
 
+def _keep_erased(root: str, listed: ErasedList) -> list[MergeResolution]:
+    """Take out of the work tree what the list names and the last commit has again."""
+    below, back = objects.prefix(root), dict[str, str]()  # path -> the blob that belongs there
+    for one in objects.list_index(root) if any(listed[:3]) else ():
+        path = os.fsdecode(one.path.removeprefix(below))
+        name, is_event = stem_of(path), is_event_path(path)
+        wanted = listed.blobs.get(one.blob, one.blob)  # empty: no file belongs there
+        wanted = (is_event and listed.events.get(name)) or wanted
+        is_gone = not is_event and hash_of_id(name) in listed.records
+        if not is_gone and wanted == one.blob:
+            continue
+        if one.path.startswith(below) and files.exists(root, path):
+            here = erased.blob_id(files.read(root, path), len(one.blob))
+            if is_gone or here == one.blob or (is_event and here != wanted):  # else it was mended
+                back[path] = "" if is_gone else wanted
+    texts = objects.read_blobs(root, back.values())
+    done = [path for path, wanted in sorted(back.items()) if not wanted or wanted in texts]
+    for path in done:
+        if back[path]:
+            files.replace(root, path, texts[back[path]], files.read(root, path))
+        else:
+            files.remove(root, path)
+    return [MergeResolution(path, _GONE_AGAIN) for path in done]
+
+
 def _restore_events(root: str, new: list[str], listed: Container[str]) -> Iterator[MergeResolution]:
-    layout, named = layout_of(root), settings.load(root).erased
-    if named is None:  # what was erased must not come back
+    layout = layout_of(root)
+    if settings.load(root).erased is None:  # what was erased must not come back
         return
     changed = committed_changes(root, "events/", "-m", "--diff-filter=MD", *new)
     # One that is gone from here and lies in its place was moved.
     paths = [
         path
         for path in sorted(filter(is_event_path, changed))
-        if stem_of(path) not in named
-        and stem_of(path) not in listed
+        if stem_of(path) not in listed
         and (files.exists(root, path) or not files.exists(root, layout.event(stem_of(path))))
     ]
     for path, texts in objects.added_texts(root, paths).items():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from cortex.core.notes.erasure import Eraser
-from cortex.vault.git import git_cli, objects
+from cortex.vault.git import checkout, git_cli, objects
 
 _BATCH_BYTES = 64_000_000  # of objects that are read at once
 _TIMEOUT_SECONDS = 3600.0
@@ -22,8 +22,10 @@ _PARKED = "refs/cortex/stash/"  # refs of the stashes, for a moment
 
 def find_objects(root: str, wants: Callable[[bytes], bool]) -> dict[str, str]:
     """The objects of which `wants` wants the content, of a folder the names in it: id -> kind. All are
-    read, also those to which nothing leads."""
+    read, also those to which nothing leads. Empty outside a repository."""
     found: dict[str, str] = {}
+    if not checkout.is_in_repository(root):
+        return found
     words = ["cat-file", "--batch-check", "--batch-all-objects", "--unordered"]
     listed = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS).decode().splitlines()
     batch: list[str] = []
