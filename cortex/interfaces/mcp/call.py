@@ -43,16 +43,14 @@ def call_tool(
     known |= {"cursor": pages.CURSOR} if has_pages else {}
     hint = f"arguments of {name}: {', '.join(known)}"
     refuse_unknown(name, arguments, [*known], hint)
-    said = {
-        one.name: arguments[key]
-        for key, one in known.items()
-        if not is_absent(one, arguments.get(key))
-    }
-    cursor = str(said.pop("cursor", ""))
-    given: dict[str, object] = {**tool.defaults, **said, **tool.fixed}
+    given: dict[str, object] = {**tool.defaults}
+    for key, parameter in known.items():
+        if not is_absent(parameter, value := arguments.get(key)):
+            given[parameter.name] = value
+    cursor = str(given.pop("cursor", ""))
+    given |= tool.fixed
     if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
-        texts = {key: neutralize(text) for key, text in given.items() if isinstance(text, str)}
-        given |= texts
+        given |= {key: neutralize(text) for key, text in given.items() if isinstance(text, str)}
     try:
         call = bind(load_verb(tool.verb), declared, given, request)
         if call.vault and given.get("type") == "prompt" and not call.given.get("session"):
@@ -60,8 +58,8 @@ def call_tool(
             call.given["session"] = _only_live_session(call.vault, call.caller, project)
         answer, following = pages.answer_page(call, cursor) if has_pages else (call.answer(), "")
     except CortexError as error:
-        is_of_use = error.hint == f"cortex {tool.verb} --help"
-        error.hint = hint if is_of_use else reword(error.hint, tool, tools)
+        is_help = error.hint == f"cortex {tool.verb} --help"
+        error.hint = hint if is_help else reword(error.hint, tool, tools)
         raise
     root = call.vault.root if call.vault else ""
     content = render.as_json(answer)
@@ -87,9 +85,7 @@ def _only_live_session(vault: Vault, caller: Caller, project: str) -> str:
 
     project = resolve_project(vault, caller, project)
     live = query_index(
-        vault,
-        no_progress,
-        lambda index: list_live_sessions(index.catalogue, caller.now),
+        vault, no_progress, lambda index: list_live_sessions(index.catalogue, caller.now)
     )
     names = [session_name(session.row) for session in live if session.row.project == project]
     return names[0] if len(names) == 1 else ""

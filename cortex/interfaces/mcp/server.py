@@ -51,8 +51,8 @@ class ProtocolError(Exception):
 
     def as_json(self) -> _Json:
         """As JSON-RPC has it."""
-        told = {"code": self.code, "message": self.message}
-        return told if self.data is None else {**told, "data": self.data}
+        fields = {"code": self.code, "message": self.message}
+        return fields if self.data is None else {**fields, "data": self.data}
 
 
 class Client(NamedTuple):
@@ -119,7 +119,7 @@ class ToolServer:
         return self._listed
 
     def _call_tool(self, params: Mapping[str, Any], client: Client) -> _Json:
-        """What a verb refuses is told to the model, which can mend it."""
+        """What a tool answers. A refusal is a result, too, which the model reads and can mend."""
         name, given = _text_of(params, "name"), params.get("arguments")
         if (tool := self._tools.get(name)) is None:
             known = f"tools: {', '.join(self._tools)}"
@@ -128,8 +128,8 @@ class ToolServer:
             from cortex.interfaces.mcp.call import call_tool  # noqa: PLC0415  70 ms, see above
 
             values = _object_of(given)
-            if asked := values.pop("vault", None):
-                client = client._replace(vault=str(asked))
+            if vault := values.pop("vault", None):
+                client = client._replace(vault=str(vault))
             answer = call_tool(name, tool, values, self._request(client), self._tools)
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": explain(error, "\n")}], "isError": True}

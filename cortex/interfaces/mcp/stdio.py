@@ -38,7 +38,7 @@ _CACHEABLE = (*server.LISTS, "server/discover", "resources/read")
 _ROOTS_CHANGED = ("notifications/initialized", "notifications/roots/list_changed")
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _MAX_LINE_BYTES = 16 << 20  # an argument of 2 MB takes 12 MB where each character is escaped
-_ROOTS_SECONDS = 2.0  # that calls wait for the client's folders, once it was asked for them
+_ROOTS_SECONDS = 2.0  # for which calls wait for the client's folders
 
 _Json = dict[str, Any]
 _Reply: TypeAlias = Callable[[_Json | None], None]  # called once, with None for no answer
@@ -80,7 +80,7 @@ class StdioServer:
         self._workers: list[threading.Thread] = []
         self._unanswered: dict[object, _PendingCall] = {}  # by id; without cancelled calls
         self._for_calls = ExitStack()
-        self._has_roots = False  # the client tells the folders of its workspace
+        self._has_roots = False  # whether the client can name the folders of its workspace
         self._roots: tuple[str, ...] = ()
         self._roots_asked = 0
         self._roots_known = threading.Event()
@@ -170,8 +170,8 @@ class StdioServer:
             return
         if isinstance(message, list) and message:
             batch = _Batch(len(message), self._send)
-            for one in message:
-                self._take_message(one, batch.reply)
+            for part in message:
+                self._take_message(part, batch.reply)
         else:
             self._take_message(message, self._send)
 
@@ -212,15 +212,15 @@ class StdioServer:
         if call.method in server.LISTS:
             return self._tools.answer(call.method, call.params, Client())
         if call.method == "initialize":
-            asked, can = call.params.get("protocolVersion"), call.params.get("capabilities")
-            self._has_roots = isinstance(can, dict) and isinstance(can.get("roots"), dict)
-            version = asked if asked in _VERSIONS else _VERSIONS[-1]
+            version, able = call.params.get("protocolVersion"), call.params.get("capabilities")
+            self._has_roots = isinstance(able, dict) and isinstance(able.get("roots"), dict)
+            version = version if version in _VERSIONS else _VERSIONS[-1]
             about = {"capabilities": _CAPABILITIES, "instructions": server.INSTRUCTIONS}
             return {"protocolVersion": version, "serverInfo": _SERVER, **about}
         if call.method == "server/discover":
             # Without a stream that tells of changes, which this form has in place of subscriptions.
-            able: dict[str, _Json] = {name: {} for name in _CAPABILITIES}
-            about = {"capabilities": able, "instructions": server.INSTRUCTIONS}
+            plain: dict[str, _Json] = {name: {} for name in _CAPABILITIES}
+            about = {"capabilities": plain, "instructions": server.INSTRUCTIONS}
             return {"supportedVersions": [_STATELESS], **about}
         if call.method == "resources/unsubscribe":
             self._subscriptions.remove(str(call.params.get("uri")))
@@ -254,8 +254,8 @@ class StdioServer:
         return {}
 
     def _tell_progress(self, token: str | int, done: int, total: int, what: str) -> None:
-        told = {"progress": done, "total": total, "message": what}
-        self._notify("notifications/progress", {"progressToken": token, **told})
+        params = {"progressToken": token, "progress": done, "total": total, "message": what}
+        self._notify("notifications/progress", params)
 
     def _take_notification(self, method: str, params: _Json) -> None:
         if method == "notifications/cancelled" and isinstance(params.get("requestId"), str | int):
@@ -263,8 +263,8 @@ class StdioServer:
         elif method in _ROOTS_CHANGED and self._has_roots:
             self._roots_known.clear()
             self._roots_asked += 1
-            asked = {"id": f"roots-{self._roots_asked}", "method": "roots/list"}
-            self._send({"jsonrpc": "2.0", **asked})
+            request = {"jsonrpc": "2.0", "id": f"roots-{self._roots_asked}", "method": "roots/list"}
+            self._send(request)
 
     def _take_roots(self, message: _Json) -> None:
         """The client's answer to the last request for its folders."""
@@ -280,15 +280,15 @@ class StdioServer:
 
 def _answer(call: _PendingCall, answer: Callable[[], _Json]) -> _Json:
     """The response to a request, in the form of its version."""
-    asked = None if call.method == "initialize" else _meta(call).get(f"{_PREFIX}protocolVersion")
+    version = None if call.method == "initialize" else _meta(call).get(f"{_PREFIX}protocolVersion")
     try:
-        if asked not in (None, _STATELESS):
-            told = {"supported": [_STATELESS], "requested": str(asked)}
-            raise ProtocolError(server.UNSUPPORTED_VERSION, "Unsupported protocol version", told)
+        if version not in (None, _STATELESS):
+            data = {"supported": [_STATELESS], "requested": str(version)}
+            raise ProtocolError(server.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
         result = answer()
     except Exception as error:  # noqa: BLE001  the server lives on
         return _error(call.id, server.as_protocol_error(error))
-    if asked or call.method == "server/discover":
+    if version or call.method == "server/discover":
         result |= {"resultType": "complete", "_meta": {f"{_PREFIX}serverInfo": _SERVER}}
         result |= _UNCACHED if call.method in _CACHEABLE else {}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}

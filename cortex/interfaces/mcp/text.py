@@ -46,9 +46,8 @@ def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -
     else:
         if tool.verb == "status":
             answer = answer._replace(vault=os.path.basename(root))
-        text = _finish(
-            render.marked_text(tool.verb, answer), root, lambda words: reword(words, tool, tools)
-        )
+        marked = render.marked_text(tool.verb, answer)
+        text = _finish(marked, root, lambda words: reword(words, tool, tools))
     text = text.strip("\n")
     if not render.is_framed(tool.verb, answer):
         text = escape_for_agent(f"\n{text}")[1:]
@@ -68,11 +67,11 @@ def _finish(marked: str, root: str, say: Callable[[str], str]) -> str:
     most = min(max(most, _MIN_SNIPPET_CHARS), _MAX_SNIPPET_CHARS)
     lines = []
     for line in marked.split("\n"):
-        said = f"  {shorten(line[1:], most)}" if line[:1] == LONG_LINE_MARK else line
-        said = HINT_RE.sub(lambda found: say(found[1]), said)
-        said = PATH_RE.sub(name, LEAD_RE.sub(partial(name, is_lead=True), said))
-        if said == line or said.strip():  # what is left out leaves no empty line
-            lines.append(said.rstrip())
+        shown = f"  {shorten(line[1:], most)}" if line[:1] == LONG_LINE_MARK else line
+        shown = HINT_RE.sub(lambda found: say(found[1]), shown)
+        shown = PATH_RE.sub(name, LEAD_RE.sub(partial(name, is_lead=True), shown))
+        if shown == line or shown.strip():  # what is left out leaves no empty line
+            lines.append(shown.rstrip())
     return "\n".join(lines)
 
 
@@ -101,22 +100,17 @@ def _say_call(call: hint.HintedCall, tools: Mapping[str, Tool]) -> str:
         given = {**call.given}
         if tool.verb == "revise" and (status := _REVISED_STATUS.get(call.verb)):
             ids = given.pop("ids", [given.pop("id", "")])
-            given |= {
-                "status": status,
-                **({"id": ids[0]} if isinstance(ids, list) and not ids[1:] else {"ids": ids}),
-            }
+            one = {"id": ids[0]} if isinstance(ids, list) and len(ids) == 1 else {"ids": ids}
+            given |= {"status": status, **one}
         elif tool.verb != call.verb:
             continue
         is_fixed = all(given.pop(key, key == "yes") == one for key, one in tool.fixed.items())
         parameters = {one.name: one for one in declare(tool).parameters if one.label}
         lacks = {key for key, one in parameters.items() if one.required} - given.keys()
         if is_fixed and given.keys() <= parameters.keys() and not (given and lacks):
-            said = (
-                f"{one.label}={_value(one, given[key])}"
-                for key, one in parameters.items()
-                if key in given
-            )
-            return f"{name}({', '.join(said)})" if given else name
+            chosen = [one for key, one in parameters.items() if key in given]
+            values = ", ".join(f"{one.label}={_value(one, given[one.name])}" for one in chosen)
+            return f"{name}({values})" if given else name
     return ""
 
 
@@ -125,12 +119,12 @@ def _value(parameter: Parameter, value: object) -> str:
     words: list[Any] = value if isinstance(value, list) else [value]
     if is_list(parameter) and isinstance(value, str):
         words = value.split(",")
-    said: list[str] = []
+    shown: list[str] = []
     for word in words:
         name = short_handle(word) if is_note_name(parameter.type) else word
         is_plain = isinstance(word, str) and (word.isupper() or word.isdecimal() or word == "…")
-        said.append(word if is_plain else json.dumps(name, ensure_ascii=False))
-    return f"[{', '.join(said)}]" if is_list(parameter) else said[0]
+        shown.append(word if is_plain else json.dumps(name, ensure_ascii=False))
+    return f"[{', '.join(shown)}]" if is_list(parameter) else shown[0]
 
 
 def neutralize_json(value: Any, *, keep_text: bool = False) -> Any:
