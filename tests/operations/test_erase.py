@@ -225,3 +225,15 @@ def test_a_history_that_cannot_be_rewritten_whole_is_left_alone(
     assert said in refused.stderr
     assert git(told, "rev-parse", "HEAD") == before
     assert PERSON in (told / "Own.md").read_text()
+
+
+def test_the_event_of_a_record_whose_file_was_removed_is_no_hit(
+    vault: Vault, cortex: Cortex
+) -> None:
+    cortex("save", "Hardy plants", "--type", "decision", "--why", "frost")
+    cortex("capture", "Decision: hardy badgers sell nuts")
+    cortex("normalize")
+    for record in Path(vault.root).glob("records/decision/*.md"):
+        cortex("delete", record.stem, "--hard", "--yes")
+    assert cortex("search", "hardy").stdout.startswith("no hits")
+    assert "hardy" not in cortex("remind", "who sells nuts, hardy badgers?").stdout

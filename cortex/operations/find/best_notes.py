@@ -29,6 +29,7 @@ from cortex.vault.locate import Vault
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
 _SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
+_SAID = ("observation", "manual", "meeting")  # events of which each makes a record
 
 
 class RankedNote(NamedTuple):
@@ -75,6 +76,10 @@ def find_best(vault: Vault, index: IndexSession, request: SearchRequest) -> Rank
     else:
         ranked = _rank_notes(vault, index, request, set())
     rows = ranked.rows
+    if not (request.every or request.query.filters):
+        left_over = [one for one in rows[: 2 * limit] if _is_of_removed(vault, index, one.row)]
+        rows = [one for one in rows if one not in left_over]
+        ranked = ranked._replace(total=ranked.total - len(left_over))
     dropped = 0 if request.every else sum(map(_is_dropped, rows[:limit]))
     if not dropped:
         return ranked._replace(rows=rows[:limit])
@@ -126,6 +131,20 @@ def _nest_events_under_records(ranked: list[RankedNote]) -> list[RankedNote]:
         for hit in ranked
         if hit.row.number not in above
     ]
+
+
+def _is_of_removed(vault: Vault, index: IndexSession, row: NoteRow) -> bool:
+    """Whether an event made records, and the vault has none of them any more. Of a turn nothing
+    tells: rules of extraction change."""
+    if row.type not in _SAID or vault.layout().own_folder(row.path) != "events":
+        return False
+    if index.catalogue.find(NoteFilter(event=row.id, not_types=("session",))):
+        return False
+    from cortex.core.normalize.handlers import records_from_event  # noqa: PLC0415  of few hits
+    from cortex.operations.upkeep.preserve_text import load_event  # noqa: PLC0415
+
+    event = load_event(vault, row.path)
+    return bool(event and records_from_event(event))
 
 
 def _is_dropped(one: RankedNote) -> bool:
