@@ -297,6 +297,21 @@ def test_a_server_that_is_told_to_end_ends_its_calls_first(vault, how):
     assert not [*Path(vault.root).rglob("*.tmp*")]
 
 
+def test_no_moment_of_a_call_swallows_the_signal(vault):
+    line = [sys.executable, "-m", "cortex", "mcp"]
+    for milliseconds in range(0, 48, 6):
+        with subprocess.Popen(line, cwd=vault.root, stdin=-1, stdout=-1, stderr=-1) as process:
+            wire = Wire(process)
+            wire.call("search", query="closing")
+            given = {"name": "capture", "arguments": {"content": f"said after {milliseconds}"}}
+            wire.send({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": given})
+            time.sleep(milliseconds / 1000)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 130
+            process.stdin.close()
+            assert process.stderr.read() == b""
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_sdks_client_speaks_both_forms(vault, mode):
     async def speak() -> None:
