@@ -259,3 +259,38 @@ def test_a_pipe_says_the_other_name_beside_the_id(cortex):
     refused = cortex("capture", "one", "--content", "two")
     assert refused.returncode == 2
     assert "two texts" in refused.stderr
+
+
+def test_an_action_shows_who_has_it_and_until_when_as_that_stands_now(cortex):
+    cortex("capture", "--type", "action", "--content", "Send the offer (Ana, 1 December)")
+    assert "  action  for Ana, due " in cortex("recall", "--scope", "open").stdout
+    cortex("revise", "send-the-offer", "--owner", "Bea", "--due", "2026-12-24")
+    for words in (["recall", "--scope", "open"], ["search", "offer"]):
+        told = cortex(*words).stdout
+        assert "  action  for Bea, due 2026-12-24  " in told
+        assert "Ana" not in told
+        assert "1 December" not in told
+    brief = cortex("brief").stdout
+    assert "(Bea, due 2026-12-24)" in brief
+    assert "Ana" not in brief
+    cortex("revise", "send-the-offer", "--due", "none")
+    hit = json.loads(cortex("recall", "--scope", "open", "--json").stdout)["hits"][0]
+    assert (hit["owner"], hit["due"], "December" in hit["snippet"]) == ("Bea", "", False)
+
+
+@pytest.mark.parametrize("name", ["session", "branch"])
+def test_a_name_that_no_frontmatter_holds_is_refused(vault, caller, name) -> None:
+    with pytest.raises(InvalidInputError, match=f"the {name} has 300,000 characters"):
+        capture(vault, caller, "text", **{name: "x" * 300_000})
+    with pytest.raises(InvalidInputError, match="tags and other fields"):
+        capture(vault, caller, "text", tags=tuple(f"{n:0100}" for n in range(400)))
+    assert not [*Path(vault.root, "inbox").rglob("*.md")]
+
+
+def test_a_long_name_of_a_project_is_not_repeated_whole(vault, caller) -> None:
+    assert len(capture(vault, caller, "text", project="x" * 300_000).note) < 400
+
+
+def test_a_long_query_is_not_repeated_whole(cortex) -> None:
+    for verb in ("search", "recall"):
+        assert len(cortex(verb, "wordy " * 15_000, "--json").stdout) < 2_000

@@ -13,11 +13,12 @@ from cortex.core.text.strings import slugify
 if TYPE_CHECKING:
     from cortex.core.minutes.outcomes import ActionItem
 
-# `- [ ] …`, `TODO: …`, `* **Action item:** …`, `TODO(ana): …`.
+# `- [ ] …`, `TODO: …`, `* **Action item:** …`, `TODO(ana): …`, `TODO ana: …`.
 TASK_LINE_RE = lazy_re(
     r"(?m)^[ \t>]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,9})?"
     r"(?P<task>(?:\[[ xX]\][ \t]{1,9}|(?:\[[ xX]\][ \t]{1,9})?[*_]{0,3}"
-    r"(?P<label>TODO|To-?do|todo|Action(?: [iI]tem)?|ACTION)(?:[ ]?\(@?(?P<who>[\w.-]{1,40})\))?[*_]{0,3}:[*_]{0,3}[ \t])"
+    r"(?P<label>TODO|To-?do|todo|Action(?: [iI]tem)?|ACTION)(?:[ ]?\(@?(?P<who>[\w.-]{1,40})\))?[*_]{0,3}:[*_]{0,3}[ \t]"
+    r"|(?P<bare>TODO[ \t]*[-–—,;.]?[ \t]+)(?!(?:lists?|items?|comments?|markers?|is|are)\b)(?=\w|[@*`]))"
     r"[^\n]{0,2000})$"
 )
 
@@ -25,7 +26,7 @@ TASK_LINE_RE = lazy_re(
 def split_tasks(text: str, day: str, *, strict: bool = False) -> tuple[list[ActionItem], str]:
     """The tasks in a text, each once, and the text without their lines and without headings that are
     its last lines then. `day` is the one from which `tomorrow` counts. With `strict` no quotes count,
-    and of check boxes without a label only those with a day or a `@person`."""
+    no `TODO` without a colon, and of boxes without a label only those with a day or a `@person`."""
     if not TASK_LINE_RE.search(text):
         return [], text
     # markdown-it-py takes 40 ms to import, and few texts hold a task.
@@ -35,9 +36,11 @@ def split_tasks(text: str, day: str, *, strict: bool = False) -> tuple[list[Acti
     tasks: dict[str, ActionItem] = {}
     taken: set[int] = set()
     for number, mark in _task_lines(text):
-        if strict and mark[0].lstrip().startswith(">"):
-            continue  # somebody else's words
+        if strict and (mark["bare"] or mark[0].lstrip().startswith(">")):
+            continue  # somebody else's words, or prose
         line, who, is_sure = mark["task"], mark["who"] or "", bool(mark["label"])
+        if mark["bare"]:
+            line = f"TODO: {line.removeprefix(mark['bare'])}"
         read = OutcomeReader(frozenset(), day, "en").read(parse_blocks(f"- {line}"))
         found = [one for one in read if isinstance(one, ActionItem)]
         if strict and not is_sure:

@@ -34,6 +34,7 @@ _LEADING_NAME_RE = lazy_re(
     r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]"
     r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
+_BOLD_NAME_RE = lazy_re(r"[*_]{2,3}([^:*_()\n]{1,60})[*_]{2,3}[ ]{1,3}(?P<verb>[^\W\d_]+)")
 _PREPOSITION_RE = lazy_re(r"(?i)\b(?:to|with|from|for|by|mit|von|für|con|para|avec|pour|à)[ ]$")
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{1,80})\)[ .]{0,3}$")
 NAME_SEPARATOR_RE = lazy_re(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
@@ -94,12 +95,17 @@ def _take_owner_field(text: str) -> tuple[str, str]:
 
 def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
     """The rest of a task's text and its owner, empty if nobody is named: by an owner field, or by
-    the name at the start: `Anna: …`, `Anna - …`, `Anna to …`, `@anna …`."""
+    the name at the start: `Anna: …`, `Anna - …`, `Anna to …`, `@anna …`,
+    `**Anna** fix …`."""
     text, owner = _take_owner_field(text)
     lead = _LEADING_NAME_RE.match(text)
     person = parse_people(lead[1], names) if lead else ""
     if lead and person and owner in ("", person):
         return text[lead.end() :], person
+    bold = _BOLD_NAME_RE.match(text)
+    person = parse_people(bold[1], names, strict=bool(names)) if bold and not owner else ""
+    if bold and person and bold["verb"] in IMPERATIVES:
+        return text[bold.start("verb") :], person
     if not owner and (mention := _MENTION_RE.match(text)) and mention[1]:
         return text[mention.end() :], mention[1]
     return text, owner

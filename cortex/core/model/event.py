@@ -14,6 +14,7 @@ from cortex.core.text.strings import (
     one_of,
     parse_time,
     short_hash,
+    shorten,
     slugify,
 )
 from cortex.core.text.value import NamedTuple
@@ -31,6 +32,8 @@ LIST_FIELDS = ("tags", "derived_from", "supersedes")  # the fields of an event t
 RAW_HEADING = "## Raw Content"
 HEADLESS = "headless"  # begins the name of a session that holds the headless runs of a day
 MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
+MAX_NAME_CHARS = 200  # of a session, of a branch
+_MAX_HEAD_BYTES = 32_000  # of all fields but the text
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
 # Hour 24 is no hour: some versions of Python read it and some do not.
@@ -137,7 +140,11 @@ def slug_remark(named: str, kept: str) -> str:
     """What to say where a project has another name than the one that was given; else empty."""
     given = one_line(named)
     is_plain = not given or is_project_name(given.lower())
-    return "" if is_plain else f"the project {given!r} is kept as {kept or 'none'}"
+    return (
+        ""
+        if is_plain
+        else f"the project {shorten(given, MAX_NAME_CHARS)!r} is kept as {kept or 'none'}"
+    )
 
 
 def is_tag(word: str) -> bool:
@@ -155,6 +162,16 @@ def time_of_id(id_: str) -> str:
     return f"{id_[:4]}-{id_[4:6]}-{id_[6:8]}T{id_[9:11]}:{id_[11:13]}:{id_[13:15]}Z"
 
 
+def check_size(text: str) -> None:
+    """Raise `InvalidInputError` when a text is too long for an event."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_CONTENT_BYTES:
+        raise InvalidInputError(
+            f"the content is {size:,} bytes; a capture holds at most {MAX_CONTENT_BYTES:,}",
+            "capture a summary, and keep the whole text as a note of its own in the vault",
+        )
+
+
 def validate(event: Event) -> None:
     """Raise `InvalidInputError` when the event may not be written."""
     if event.type not in EVENT_TYPES:
@@ -167,12 +184,7 @@ def validate(event: Event) -> None:
             "there is nothing to capture",
             'cortex capture "Decision: …", or pipe text into cortex capture -',
         )
-    size = len(event.text.encode("utf-8", "surrogatepass"))
-    if size > MAX_CONTENT_BYTES:
-        raise InvalidInputError(
-            f"the content is {size:,} bytes; a capture holds at most {MAX_CONTENT_BYTES:,}",
-            "capture a summary, and keep the whole text as a note of its own in the vault",
-        )
+    check_size(event.text)
     if not is_event_id(event.id):
         raise InvalidInputError(
             f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd"
@@ -188,6 +200,18 @@ def validate(event: Event) -> None:
                 f"{tag!r} is not a tag",
                 "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db",
             )
+
+
+def check_fields(event: Event) -> None:
+    """Raise `InvalidInputError` when fields are too long for a new event: no note has its frontmatter
+    read beyond a bound."""
+    for field in ("session", "branch", "run"):
+        if (size := len(getattr(event, field))) > MAX_NAME_CHARS:
+            message = f"the {field} has {size:,} characters"
+            raise InvalidInputError(message, f"a name has at most {MAX_NAME_CHARS}")
+    if (size := len(compose(event._replace(text="")).encode("utf-8", "replace"))) > _MAX_HEAD_BYTES:
+        message = f"the tags and other fields take {size:,} bytes"
+        raise InvalidInputError(message, f"give fewer: they take at most {_MAX_HEAD_BYTES:,}")
 
 
 def compose(event: Event) -> str:

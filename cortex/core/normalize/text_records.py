@@ -24,7 +24,6 @@ from cortex.core.text.strings import one_line
 if TYPE_CHECKING:
     from cortex.core.minutes.outcomes import ActionItem
 
-_BOX_RE = lazy_re(r"^[\s>]*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _SENTENCE_END_RE = lazy_re(r"[.!?](?=\s)")
 # What may be a label behind the end of a sentence (`core/extract/keywords.py`).
 _INLINE_LABEL_RE = lazy_re(r"[\w)\"`][.!?][*_)]{0,3} {1,3}[*_]{0,3}[A-Z][A-Za-z ]{2,24}[*_]{0,3}:")
@@ -67,12 +66,12 @@ def read_task(text: str, day: str) -> ActionItem | None:
 
 
 def _task_records(event: Event, found: Sequence[ActionItem], first: int) -> list[Record]:
-    """The records of tasks. The ordinal 0 is that of the text itself."""
-    lines = event.text.splitlines()
+    """The records of tasks. The ordinal 0 is that of the text itself. Owner and due stand in fields
+    alone: in the text they would not change with these."""
     return [
         base_record(event)._replace(
             id=record_id(title, event.id, at), type="action", title=title, status="done" if one.done else "open",
-            owner=one.owner, due=one.due, body=_BOX_RE.sub("", lines[one.line - 1]),
+            owner=one.owner, due=one.due, body=one.text,
         )
         for at, one in enumerate(found, first) if (title := make_title(one.text))
     ]  # fmt: skip
@@ -82,7 +81,9 @@ def _stated_record(event: Event) -> Record:
     """The record of a whole text."""
     type_, title = type_and_title(event)
     task = read_task(title, event.at[:10]) if type_ == "action" else None
-    title = make_title(task.text) if task else title
+    if task:
+        event = event._replace(text=event.text.replace(title, task.text, 1))
+        title = make_title(task.text)
     return base_record(event)._replace(
         id=record_id(title, event.id), type=type_, title=title, status=initial_status(type_),
         owner=task.owner if task else "", due=task.due if task else "",

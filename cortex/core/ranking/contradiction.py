@@ -18,8 +18,9 @@ _NEGATIONS, _MARKERS = _WORDS["negations"], _WORDS["markers"]
 _SMALL_WORDS = _WORDS["small"] | _MARKERS
 _BEFORE_WHAT = _WORDS["leading"] | _MARKERS | _NEGATIONS
 _REASON_RE = lazy_re(
-    r"(?i)[.;:(–—]( |$)|,? (?:because|since|so that|due to)\b|, (?:as|it|they|that|this|which|we|i|our|the)\b| - "
+    r"(?i)[.;:(–—]( |$)|,? (?:because|since|so that|due to)\b|, (?:use|prefer)\b|, (?:as|it|they|that|this|which|we|i|our|the)\b| - "
 )
+_ASIDE_RE, _USER_RE = lazy_re(r" \([\w.+#-]+\)"), lazy_re(r"(?i)^(?:the )?user prefers: ")
 _LEADING_PLACE_RE = lazy_re(r"(?i)((?:in|for|on|with|when) [^,]{1,40}), (.+)")
 _SIDES_RE = lazy_re(
     r"(?i)\b(?:over|instead of|rather than)\b|,? (?:and |but )?\b(?:not|never) (?:to )?"
@@ -68,6 +69,7 @@ def _read(text: str) -> _Directive | None:
     said = split_leading_word(text[:_MAX_CHARS].replace("’", "'").strip())[1]
     if said.rstrip(" )\"'").endswith("?"):
         return None
+    said = _ASIDE_RE.sub("", _USER_RE.sub("", said))
     if place := _LEADING_PLACE_RE.match(said):
         said = f"{place[2]} {place[1]}"
     reason = _REASON_RE.search(said)

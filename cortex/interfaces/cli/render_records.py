@@ -21,6 +21,7 @@ from cortex.interfaces.cli.text import (
     problem_lines,
     section,
     undo_lines,
+    who_and_when,
     yellow,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -47,9 +48,11 @@ def capture(answer: Any) -> Iterable[str]:
     yield escape(answer.id)
     for kind in dict.fromkeys(made.type for made in answer.records):
         some = [made for made in answer.records if made.type == kind]
-        lines = [_made_line(made, with_title=len(some) > 1) for made in some]
-        yield f"{format_count(len(some), escape(kind))}{': ' if lines[1:] else ''}{'; '.join(lines)}"
+        count = format_count(len(some), escape(kind))
+        yield f"{count}{_told_of_one(some[0])}" if len(some) == 1 else count
         for made in some:
+            if len(some) > 1:
+                yield _told_in_list(made)
             yield from _opposite_lines(made)
     if answer.note:
         yield yellow(answer.note)
@@ -57,17 +60,26 @@ def capture(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-def _made_line(made: Any, *, with_title: bool) -> str:
-    """What came of a line, such as ` for ana, due 2026-12-01, k3f9q2; like p7m2x4`."""
+def _told_of_one(made: Any) -> str:
+    """What came of a text, such as ` for ana, due 2026-12-01, k3f9q2; like p7m2x4`."""
+    task = who_and_when(made)
+    outcome = f" ({made.outcome})" if made.outcome != "created" else ""
+    alike = f"; {_alike(made)}" if made.similar else ""
+    start = "" if not task else f" {task}" if made.owner else f", {task}"
+    return escape(f"{start}{', ' if task else ' '}{_short_id(made.id)}{outcome}{alike}")
+
+
+def _told_in_list(made: Any) -> str:
+    """The same beside others: `k3f9q2  Send the offer  for ana, due 2026-12-01  (like p7m2x4)`."""
+    outcome = made.outcome if made.outcome != "created" else ""
+    remarks = ", ".join(filter(None, [outcome, _alike(made)]))
+    parts = [_short_id(made.id), made.title, who_and_when(made), f"({remarks})" if remarks else ""]
+    return escape("  ".join(filter(None, parts)))
+
+
+def _alike(made: Any) -> str:
     alike = ", ".join(_short_id(one.id) for one in made.similar)
-    parts = [
-        f" for {made.owner}" if made.owner else "",
-        f", due {made.due}" if made.due else "",
-        f"{', ' if made.owner or made.due else ' '}{_short_id(made.id)}",
-        f" ({made.outcome})" if made.outcome != "created" else "",
-        f"; like {alike}" if alike else "",
-    ]
-    return escape((made.title if with_title else "") + "".join(parts))
+    return f"like {alike}" if alike else ""
 
 
 def _short_id(id_: str) -> str:

@@ -97,10 +97,17 @@ def undo_lines(answer: Any) -> Iterable[str]:
 def note_lines(note: Any, *words: str) -> Iterable[str]:
     """A note in two or three lines: title, status; type, `words`; the snippet with its marks."""
     yield lead(note) + bold(note.title) + status_mark(note.status)
-    yield f"  {dim(note.type or 'note', *words)}"
+    task = who_and_when(note) if note.type == "action" else ""
+    yield f"  {dim(note.type or 'note', *filter(None, [task]), *words)}"
     if note.snippet:
         shown = escape(note.snippet).replace(MATCH_START, view.YELLOW).replace(MATCH_END, view.OFF)
         yield f"{view.LONG_LINE_MARK}  {shown}"
+
+
+def who_and_when(task: Any) -> str:
+    """Owner and due, such as `for Ana, due 2026-12-01`; empty for neither."""
+    due = f"due {task.due}" if task.due else ""
+    return ", ".join(filter(None, [f"for {task.owner}" if task.owner else "", due]))
 
 
 def note_row(note: Any, start: str, *words: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from cortex.core.model import turn_summary as stretches
-from cortex.core.model.event import MAX_CONTENT_BYTES
+from cortex.core.model.event import MAX_CONTENT_BYTES, MAX_NAME_CHARS
 from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 
-_MAX_NAME_CHARS = 200  # characters of a session's name, of a branch
 _CUT_NOTICE_BYTES = 400  # bytes for the line that says what was cut
 # Of what is kept of a text that is too long; the rest is its end, where conclusions stand.
 _HEAD_SHARE = 2 / 3
@@ -59,7 +58,7 @@ def truncate_event_text(text: str) -> str:
 
 def sanitize_name(text: str) -> str:
     """A name that a host gives, on one line, without what acts on a terminal, without secrets."""
-    return sanitize_text("".join(sign for sign in text if sign.isprintable()))[:_MAX_NAME_CHARS]
+    return sanitize_text("".join(sign for sign in text if sign.isprintable()))[:MAX_NAME_CHARS]
 
 
 def sanitize_path(path: str) -> str:

@@ -17,6 +17,7 @@ from cortex.vault import files
 from cortex.vault.locate import Vault
 
 T = TypeVar("T")
+MAX_ECHOED_CHARS = 500  # of a query, in what is answered to it
 
 
 class NoteRef(NamedTuple):
@@ -47,6 +48,8 @@ class Hit(NamedTuple):
     # With --explain, what it was found by: `name`, `words` and `meaning` with what each scores,
     # and `terms`, the words that it holds with their weights.
     why: dict[str, float | dict[str, float]] = {}  # noqa: RUF012
+    owner: str = ""  # of an action
+    due: str = ""
 
 
 class Hits(NamedTuple, Generic[T]):
@@ -102,4 +105,5 @@ def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:
     """The hit of a row, with a line of its note; without a score."""
     file, date = os.path.join(vault.root, row.path), format_time(row.date)
     named = (row.id, row.path, line, row.title, row.type, row.status)
-    return Hit(*named, 0.0, snippet, date, row.project, file=file)
+    hit = Hit(*named, 0.0, snippet, date, row.project, file=file)
+    return hit._replace(owner=row.owner, due=row.due) if row.type == "action" else hit

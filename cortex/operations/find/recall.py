@@ -17,7 +17,7 @@ from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import cortex_command, format_time, one_of
+from cortex.core.text.strings import cortex_command, format_time, one_of, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
@@ -33,7 +33,7 @@ from cortex.operations.capture.project_context import (
 from cortex.operations.find import resolve_note
 from cortex.operations.find.actions import due_sort_key, notes_of_meetings
 from cortex.operations.find.graph import RelatedHit, find_related
-from cortex.operations.find.hits import Hit, Hits, build_hit
+from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_best, rank_notes
 from cortex.operations.find.resolve_note import command
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -163,7 +163,7 @@ def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     archive = selected.archived
     return RecallResult(
-        query=query,
+        query=shorten(query, MAX_ECHOED_CHARS),
         scope=request.scope,
         hits=hits,
         total=selected.total,

@@ -15,12 +15,13 @@ from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import strings
+from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
-from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
+from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, read_text
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -148,7 +149,7 @@ def _build_result(
             has_terms=bool(terms),
         )
     return SearchResult(
-        query=request.text,
+        query=shorten(request.text, MAX_ECHOED_CHARS),
         hits=hits,
         total=max(len(hits), sum(part.ranked.total for part in parts)),
         problems=tuple(problems),

@@ -164,6 +164,8 @@ def _build_entry(
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
     if row.type == "rejection":
         marks.append("rejected")
+    if row.type == "action" and row.owner:
+        marks.append(row.owner)
     if row.due:
         marks.append(f"due {row.due}")
     usual = ("", "active", *DONE_STATUSES) if kind == SESSIONS else ("", "active", "open")

@@ -31,6 +31,9 @@ OPPOSITES = [
     ("Decision: we should use feature flags", "We should not use feature flags"),
     ("Never mock the database", "Mock the database"),
     ("No mocks", "Use mocks"),
+    ("User prefers: always answer in German", "never answer in German, use English"),
+    ("I hate coffee", "I love coffee"),
+    ("Don't use ORMs", "Use an ORM (SQLAlchemy)"),
     ("You should always run the linter", "You shouldn't run the linter"),
 ]  # fmt: skip
 NO_OPPOSITES = [
@@ -63,6 +66,10 @@ NO_OPPOSITES = [
     ("No pending questions", "Pending questions: the cache"),
     ("No race condition", "This is a race condition"),
     ("", "Never"),
+    ("I love coffee", "I hate tea"),
+    ("I love coffee in the morning", "I hate coffee"),
+    ("User prefers: always answer in German", "never answer in English, use German"),
+    ("Use tabs (in Makefiles)", "Do not use tabs (in YAML)"),
     ("Always", "Never"),
 ]  # fmt: skip
 
