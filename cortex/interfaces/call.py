@@ -31,6 +31,7 @@ class Request(NamedTuple):
     wants_outcome: bool = True  # as the caller's
     # Takes what a fresh clone is given; None gives it nothing.
     say: Callable[[str], None] | None = lambda _line: None
+    paths_from: str = ""  # where relative paths of notes begin; by default at `cwd`
 
 
 class Call(NamedTuple):
@@ -41,6 +42,7 @@ class Call(NamedTuple):
     given: dict[str, object]
     caller: Caller
     supplied: dict[str, object]  # what the interface fills in
+    paths_from: str  # the folder from which a relative path of a note is meant
 
     @property
     def vault(self) -> Vault | None:
@@ -63,7 +65,7 @@ class Call(NamedTuple):
         for parameter in self.declared.parameters if root else ():
             if (name := values[parameter.name]) and is_note_name(parameter.type):
                 names = name if isinstance(name, list) else [name]
-                inside = [_vault_path(str(each), self.caller.cwd, root) for each in names]
+                inside = [_vault_path(str(each), self.paths_from, root) for each in names]
                 values[parameter.name] = inside if isinstance(name, list) else inside[0]
         return self.function(caller=self.caller, **values, **self.supplied)
 
@@ -95,7 +97,8 @@ def bind(
 
             for line in set_up_clone(vault):
                 request.say(line)
-    return Call(function, declared, bound, caller, filled)
+    paths_from = request.paths_from or request.cwd
+    return Call(function, declared, bound, caller, filled, paths_from)
 
 
 def error_of(error: OSError) -> CortexError:

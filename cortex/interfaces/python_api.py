@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
+from cortex.core.model.problem import CortexError
 from cortex.interfaces.call import Request, bind
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
@@ -53,10 +55,18 @@ class OpenVault:
         self, folder: str = "", *, cwd: str = "", progress: ProgressCallback = no_progress
     ) -> None:
         """The vault at `folder`, else the one that a command would find in `cwd`, by default the
-        working directory; projects and branches are those of `cwd`. Raises `NotFoundError`."""
-        self._cwd = os.path.realpath(cwd or os.getcwd())
+        working directory; projects and branches are those of `cwd`, or of the vault where a command
+        would find another one or none in the working directory. Raises `NotFoundError`."""
+        self._cwd = self._paths_from = os.path.realpath(cwd or os.getcwd())
         self._progress = progress
         self._vault = find_vault(os.fspath(folder), self._cwd, os.environ)
+        if folder and not cwd and not self._is_found_here():
+            self._cwd = self._vault.root
+
+    def _is_found_here(self) -> bool:
+        with suppress(CortexError):
+            return find_vault("", self._cwd, os.environ).root == self._vault.root
+        return False
 
     @property
     def root(self) -> str:
@@ -69,7 +79,8 @@ class OpenVault:
     def _call(
         self, function: Callable[..., Any], declared: Declaration, given: dict[str, object]
     ) -> Any:
-        request = Request(self._cwd, "python", lambda: self._vault, progress=self._progress)
+        find, progress, paths_from = lambda: self._vault, self._progress, self._paths_from
+        request = Request(self._cwd, "python", find, progress=progress, paths_from=paths_from)
         labelled = (one._replace(label=one.name) for one in declared.parameters)
         declared = declared._replace(parameters=tuple(labelled))
         return bind(function, declared, given, request).answer()

@@ -75,6 +75,27 @@ def test_help_lists_the_verbs_with_what_they_take() -> None:
     assert "Show a note whole" in shown
 
 
+def test_from_elsewhere_what_is_kept_belongs_to_the_project_of_the_vault(
+    vault, tmp_path_factory, monkeypatch
+) -> None:
+    place, shop = Path(vault.root).parent, tmp_path_factory.mktemp("shop")
+    (place / ".cortex-project").write_text("notes\n")
+    (shop / ".cortex-project").write_text("shop\n")
+    monkeypatch.chdir(shop)
+    project = {
+        "elsewhere": Vault(vault.root).save("Use pears").id,
+        "named": Vault(vault.root, cwd=str(shop)).save("Use plums").id,
+    }
+    opened = Vault(vault.root)
+    path = os.path.relpath(os.path.join(vault.root, opened.show(project["elsewhere"]).path))
+    assert "project: notes\n" in opened.show(path).text  # a path is still meant from here
+    assert "project: shop\n" in opened.show(project["named"]).text
+    (place / "src").mkdir()
+    (place / "src/.cortex-project").write_text("part\n")
+    monkeypatch.chdir(place / "src")
+    assert "project: part\n" in opened.show(Vault(vault.root).save("Use figs").id).text
+
+
 def test_half_a_character_is_replaced_and_paths_may_be_objects(vault) -> None:
     opened = Vault(Path(vault.root))
     kept = opened.save("Pears \ud83d rot", tags=["a\udc80"])

@@ -120,7 +120,9 @@ def test_of_a_projects_settings_only_what_cortex_writes_there_is_run(shop):
         {"command": sys.executable, "args": ["-m", "cortex", "mcp"]},
     ):
         (shop / ".mcp.json").write_text(json.dumps({"mcpServers": {"cortex": entry}}))
-        assert tried(shop) == []
+        ((host, seen, fault),) = tried(shop)
+        assert (host, seen) == ("claude", "")
+        assert fault.startswith(f"was not tried: {entry['command']} ")
     entry = {
         "command": "cortex",
         "args": ["mcp"],

@@ -56,7 +56,7 @@ def try_servers(
     root: str, *, hosts: Collection[str] = (), files: Collection[str] = ()
 ) -> list[Trial]:
     """Start the servers that are wired for the project at `root` and for the user, each once and all
-    at the same time; with `hosts` or `files` those of these hosts, or in these settings, alone."""
+    at the same time, but for what may be a stranger's; with `hosts` or `files` those of these hosts, or in these settings, alone."""
     wired = [
         one
         for one in wired_servers(root)
@@ -66,7 +66,10 @@ def try_servers(
     with ThreadPoolExecutor(max_workers=8) as pool:
         once = {str(run): run for run in runs.values()}
         came = dict(zip(once, pool.map(lambda run: _try_server(*run), once.values()), strict=True))
-    return [Trial(*one[:3], *came[str(run)], _mend_hint(one)) for one, run in runs.items()]
+    return [
+        Trial(*one[:3], *(came[str(runs[one])] if one in runs else _untried(one)), _mend_hint(one))
+        for one in wired
+    ]
 
 
 def server_problems(trials: Sequence[Trial]) -> list[Problem]:
@@ -78,6 +81,11 @@ def server_problems(trials: Sequence[Trial]) -> list[Problem]:
 def _is_safe(one: WiredServer) -> bool:
     """The user's own, or what Cortex puts into the settings of a project."""
     return one.is_own or (one.line[:2] == ("cortex", "mcp") and "--http" not in one.line)
+
+
+def _untried(one: WiredServer) -> tuple[str, str]:
+    line = shorten(" ".join(one.line), _MAX_WORDS)
+    return "", f"was not tried: {line} is not what cortex mcp install writes into a project"
 
 
 def _run_of(one: WiredServer, root: str) -> tuple[list[str], str, dict[str, str]]:
@@ -148,6 +156,8 @@ def _last_words(said: bytes) -> str:
 
 def _mend_hint(one: WiredServer) -> str:
     """What to do about a server that fails, as this Cortex was installed."""
+    if not _is_safe(one):
+        return f"cortex mcp install {one.host}"
     again, path = next((hints for part, *hints in _INSTALLERS if part in sys.prefix), ("", ""))
     folder, python = (shell_quote(one) for one in (os.path.dirname(sys.executable), sys.executable))
     if one.is_own or shutil.which(one.line[0]):

@@ -54,11 +54,11 @@ def capture(
     """
     if text.strip() and content.strip() and text != content:
         raise InvalidInputError("TEXT and --content are two texts", "give one of them")
-    events.check_size(text)  # redacting takes seconds for megabytes
     if type == events.DISTILLED:
         hint = "cortex distill SESSION --answer FILE"
         raise InvalidInputError("what a model says of a session is checked first", hint)
     text = text if text.strip() else content
+    events.check_size(text)  # redacting takes seconds for megabytes
     kind = "" if type in events.EVENT_TYPES else _record_type(type)
     named = sanitize_text(project)
     event = Event(
