@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
-from cortex.core.model.problem import CortexError
 from cortex.interfaces.call import Request, bind
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
-from cortex.vault.locate import find_vault
+from cortex.vault.locate import find_vault, nearest_vault_root
 
 _NOT_METHODS = ("completion", "edit", "mcp", "open", "schema", "watch")  # they want a terminal
 
@@ -55,18 +53,13 @@ class OpenVault:
         self, folder: str = "", *, cwd: str = "", progress: ProgressCallback = no_progress
     ) -> None:
         """The vault at `folder`, else the one that a command would find in `cwd`, by default the
-        working directory; projects and branches are those of `cwd`, or of the vault where a command
-        would find another one or none in the working directory. Raises `NotFoundError`."""
+        working directory; projects and branches are those of `cwd`, or of the vault where the
+        working directory is in no project of it. Raises `NotFoundError`."""
         self._cwd = self._paths_from = os.path.realpath(cwd or os.getcwd())
         self._progress = progress
         self._vault = find_vault(os.fspath(folder), self._cwd, os.environ)
-        if folder and not cwd and not self._is_found_here():
-            self._cwd = self._vault.root
-
-    def _is_found_here(self) -> bool:
-        with suppress(CortexError):
-            return find_vault("", self._cwd, os.environ).root == self._vault.root
-        return False
+        if folder and not cwd and nearest_vault_root(self._cwd) != self.root:
+            self._cwd = self.root
 
     @property
     def root(self) -> str:

@@ -71,8 +71,7 @@ def _told_of_one(made: Any) -> str:
 
 def _told_in_list(made: Any) -> str:
     """The same beside others: `k3f9q2  Send the offer  for ana, due 2026-12-01  (like p7m2x4)`."""
-    outcome = made.outcome if made.outcome != "created" else ""
-    remarks = ", ".join(filter(None, [outcome, _alike(made)]))
+    remarks = ", ".join(filter(None, [made.outcome.replace("created", ""), _alike(made)]))
     parts = [_short_id(made.id), made.title, who_and_when(made), f"({remarks})" if remarks else ""]
     return escape("  ".join(filter(None, parts)))
 
