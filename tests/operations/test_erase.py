@@ -111,6 +111,21 @@ def test_of_an_id_the_record_its_events_content_and_its_pages_lines_go(
     assert "Keep the cart" in cortex("search", "cart").stdout
 
 
+def test_a_record_that_plain_git_brings_back_with_an_edit_is_taken_out_again(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    cortex("sync")
+    (record,) = told.glob("records/decision/keep-*.md")
+    text = record.read_text()
+    cortex("erase", record.stem)
+    record.write_text(f"{text}\nmore\n")
+    git(told, "add", "-A")
+    git(told, "commit", "-qm", "by hand")
+    assert "it is gone again" in cortex("sync").stdout
+    assert not record.exists()
+
+
 def test_the_list_holds_ids_and_no_word(told: Path, cortex: Cortex) -> None:
     cortex("erase", PERSON)
     listed = erased.read_list(str(told))

@@ -56,15 +56,8 @@ class Team:
         run_git(self.folder, "init", "-q", "--bare", "remote")
         run_git(self.folder, "clone", "-q", "remote", "a")
         self.cortex("a", "init")
-        self.cortex(
-            "a",
-            "save",
-            f"Call {WORDS} about larch",
-            "--type",
-            "decision",
-            "--why",
-            f"{WORDS} knows it",
-        )
+        of_type = ("--type", "decision", "--why")
+        self.cortex("a", "save", f"Call {WORDS} about larch", *of_type, f"{WORDS} knows it")
         self.cortex("a", "capture", f"Decision: {WORDS.upper()} pays\n\nand more")
         a = self.folder / "a"
         (a / f"{WORDS}.md").write_text(f"# Hers\n\nFirst line.\n\nAsk {WORDS}.\n\nLast line.\n")
@@ -121,16 +114,8 @@ class Team:
         elif what == "fetch":
             run_git(root, "fetch", "-q")
         elif what == "pull":
-            run_git(
-                root,
-                "pull",
-                "-q",
-                "--no-rebase",
-                "--allow-unrelated-histories",
-                "-s",
-                "ours",
-                code=None,
-            )
+            flags = ("-q", "--no-rebase", "--allow-unrelated-histories", "-s", "ours")
+            run_git(root, "pull", *flags, code=None)
             run_git(root, "push", "-q", code=None)
         elif what == "stash":
             with records[0].open("a") as file:
@@ -188,9 +173,7 @@ def test_the_words_are_gone_and_nothing_else_is(
         team.do(step)
         if step.partition(".")[2] in ("note", "edit", "own"):
             facts.append(f"fact-{team.number}".encode())
-    if (
-        ".pull" in order
-    ):  # somebody's plain git has brought it back: A says so, erases and pushes again
+    if ".pull" in order:  # plain git has brought it back: A's sync stops, A erases and pushes again
         assert "has what was erased" in team.cortex("a", "sync", code=1)
         team.do("a.erase")
         team.do("a.push")
@@ -205,9 +188,8 @@ def test_the_words_are_gone_and_nothing_else_is(
         said = b"\n".join(team.contents(clone).values())
         assert [fact for fact in [b"First line.", b"Last line.", *facts] if fact not in said] == []
     run_git(team.folder / "a", "fsck", "--strict")
-    assert "[ERASED]" in "".join(
-        path.read_text() for path in (team.folder / "a/events").rglob("*.md")
-    )
+    events = (team.folder / "a/events").rglob("*.md")
+    assert "[ERASED]" in "".join(path.read_text() for path in events)
 
 
 @pytest.mark.parametrize("history", [["--history"], []])
@@ -232,12 +214,9 @@ def test_an_erased_record_does_not_come_back_with_an_edit_of_it(
         ]
         assert [name for name in names if not name.startswith(".git")] == []
     if history:
-        assert [
-            name for name, data in team.objects("a", every=True).items() if b"larch" in data
-        ] == []
-        assert [
-            name for name, data in team.objects("remote", every=False).items() if b"larch" in data
-        ] == []
+        for clone in ("a", "remote"):
+            texts = team.objects(clone, every=clone == "a")
+            assert [name for name, data in texts.items() if b"larch" in data] == []
 
 
 @pytest.mark.parametrize(
