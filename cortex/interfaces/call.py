@@ -32,6 +32,7 @@ class Request(NamedTuple):
     # Takes what a fresh clone is given; None gives it nothing.
     say: Callable[[str], None] | None = lambda _line: None
     paths_from: str = ""  # where relative paths of notes begin; by default at `cwd`
+    named: str = ""  # the vault, where an argument names it; so do the calls of its hints
 
 
 class Call(NamedTuple):

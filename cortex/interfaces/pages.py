@@ -98,7 +98,7 @@ def _open_page(call: Call, cursor: str) -> _Page | _TextPage:
     except ValueError:
         data = b""
     if data[:_QUESTION_BYTES] != question:
-        hint = "give the next_cursor of the answer before, with the same arguments"
+        hint = "give the cursor of the answer before, with the same arguments"
         raise InvalidInputError("this cursor is of no answer to these arguments", hint)
     before = data[_QUESTION_BYTES:]
     if verb in _TEXT_VERBS:

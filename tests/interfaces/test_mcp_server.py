@@ -466,6 +466,43 @@ def test_a_server_outside_of_every_vault_offers_those_of_this_machine(agent, sho
         assert ask("recall", query="red bikes", vault="bikes")["hits"]
 
 
+def test_a_server_whose_vault_goes_names_no_other_until_its_tools_are_listed_anew(shops) -> None:
+    line = [sys.executable, "-m", "cortex", "mcp"]
+    with subprocess.Popen(line, cwd=shops / "bikes", stdin=-1, stdout=-1, text=True) as process:
+
+        def ask(method: str, **params: object) -> dict:
+            process.stdin.write(json.dumps(request(1, method, **params)) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        def call(name: str, **arguments: object) -> str:
+            return ask("tools/call", name=name, arguments=arguments)["result"]["content"][0]["text"]
+
+        def choices() -> list[str]:
+            (tool,) = (
+                one for one in ask("tools/list")["result"]["tools"] if one["name"] == "search"
+            )
+            return tool["inputSchema"]["properties"].get("vault", {}).get("enum", [])
+
+        ask("initialize", **hello(1, "2025-11-25")["params"])
+        assert choices() == []
+        assert "Sell bikes" in call("search", query="sell")
+        shutil.rmtree(shops / "bikes/vault")
+        gone = call("search", query="sell")
+        assert gone.startswith("the vault of this server is gone\n")
+        assert "books" not in gone
+        assert json.loads(process.stdout.readline())["method"] == "notifications/tools/list_changed"
+        assert "books" not in call("search", query="sell")
+        assert [one[:5] for one in choices()] == ["books"]
+        assert "choose by the argument vault: " in call("search", query="sell")
+        found = call("search", query="sell", vault="books")
+        name = found.split()[0]
+        undo = call("revise", id=name, title="Lend books", vault="books")
+        assert f'undo: call revise(id="{name}", title="Sell books", vault="books")' in undo
+        process.stdin.close()
+        assert process.stdout.read() == ""
+
+
 def test_a_server_in_a_vault_has_no_such_argument_in_its_lists(agent, vault) -> None:
     with agent() as ask:
         assert not any(

@@ -163,7 +163,23 @@ def test_the_first_word_of_a_hit_is_what_show_takes(vault, ask, vault_from):
     assert len(names) == 6, text
     assert '"notes/The cart.md"' in names
     for name in names:
-        assert "# The cart" in ask("show", id=name.strip('"'))
+        assert "# The cart" in ask("show", id=name)
+
+
+def test_every_answer_names_a_note_so_that_the_next_call_finds_it(vault, ask):
+    """Also one whose hash has no digit, which is told with the words before it."""
+    for at in range(12):
+        ask("mem_session_start", id=f"s{at}")
+        text = ask("mem_session_summary", session_id=f"s{at}", content=f"## Goal\nCarts {at}")
+        for name in re.findall(r"(?m)^\w+: s\d+  (\S+)", text):
+            assert f"Carts {at}" in ask("show", id=name), (text, name)
+        shorter = ask("mem_session_summary", session_id=f"s{at}", content=str(at))
+        [kept] = re.findall(r'this one is kept: call show\(id="(.+)"\)', shorter)
+        assert str(at) in ask("show", id=kept)
+        captured = ask("capture", content=f"Decision: the door of shop {at} is green").splitlines()
+        name = captured[1].split()[2].rstrip(";")
+        found = ask("search", query=f'"the door of shop {at}"', type="decision")
+        assert found.startswith(f"{name} "), (captured, found)
 
 
 def test_what_can_be_undone_says_how_in_words_of_the_tools(vault, ask):

@@ -223,10 +223,10 @@ def test_a_terminal_sees_what_it_contradicts_and_how_to_settle_that(terminal):
         return [line.rpartition("\r")[2] for line in lines]  # without the bar of progress
 
     first = lines_of("Always squash")
-    assert re.fullmatch(r"1 preference [a-z2-7]{6}", first[1])
+    assert re.fullmatch(r"1 preference ([a-z]+-[a-z]+-)?[a-z2-7]{6}", first[1])
     lines = lines_of("Never squash")
-    assert re.fullmatch(r"1 preference [a-z2-7]{6}", lines[1])
-    assert lines[2] == f"  contradicts {first[1][-6:]}? Always squash"
+    assert re.fullmatch(r"1 preference ([a-z]+-[a-z]+-)?[a-z2-7]{6}", lines[1])
+    assert lines[2] == f"  contradicts {first[1].split()[-1]}? Always squash"
     old = f"always-squash-{first[1][-6:]}"
     assert lines[3] == f"  cortex supersede {old} --by never-squash-{lines[1][-6:]}"
 

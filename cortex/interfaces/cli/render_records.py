@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cortex.core.model.record import short_handle
 from cortex.core.text.strings import cortex_command, format_count, shell_quote
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
@@ -66,30 +67,29 @@ def _told_of_one(made: Any) -> str:
     outcome = f" ({made.outcome})" if made.outcome != "created" else ""
     alike = f"; {_alike(made)}" if made.similar else ""
     start = "" if not task else f" {task}" if made.owner else f", {task}"
-    return escape(f"{start}{', ' if task else ' '}{_short_id(made.id)}{outcome}{alike}")
+    return escape(f"{start}{', ' if task else ' '}{short_handle(made.id)}{outcome}{alike}")
 
 
 def _told_in_list(made: Any) -> str:
     """The same beside others: `k3f9q2  Send the offer  for ana, due 2026-12-01  (like p7m2x4)`."""
     remarks = ", ".join(filter(None, [made.outcome.replace("created", ""), _alike(made)]))
-    parts = [_short_id(made.id), made.title, who_and_when(made), f"({remarks})" if remarks else ""]
+    parts = [
+        short_handle(made.id),
+        made.title,
+        who_and_when(made),
+        f"({remarks})" if remarks else "",
+    ]
     return escape("  ".join(filter(None, parts)))
 
 
 def _alike(made: Any) -> str:
-    alike = ", ".join(_short_id(one.id) for one in made.similar)
+    alike = ", ".join(short_handle(one.id) for one in made.similar)
     return f"like {alike}" if alike else ""
-
-
-def _short_id(id_: str) -> str:
-    """The end of a record's id, by which it is found, too, even where that looks like a word."""
-    head, _, end = id_.rpartition("-")
-    return end if head and len(end) == 6 else id_
 
 
 def _opposite_lines(made: Any) -> Iterable[str]:
     for one in made.contradicts:
-        yield f"  {yellow(f'contradicts {_short_id(one.id)}?')} {escape(one.title)}"
+        yield f"  {yellow(f'contradicts {short_handle(one.id)}?')} {escape(one.title)}"
         yield f"  {dim(hint(cortex_command('supersede', one.id, '--by', made.id)))}"
 
 

@@ -59,7 +59,7 @@ def session(answer: Any) -> Iterable[str]:
     else:
         yield f"{answer.outcome}: {escape(answer.name)}  {dim(path(answer.path))}"
     if answer.note:
-        yield f"  {yellow(answer.note)}"
+        yield f"  {yellow(hint(answer.note))}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 

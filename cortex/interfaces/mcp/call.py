@@ -59,13 +59,13 @@ def call_tool(
         answer, following = pages.answer_page(call, cursor) if has_pages else (call.answer(), "")
     except CortexError as error:
         is_help = error.hint == f"cortex {tool.verb} --help"
-        error.hint = hint if is_help else reword(error.hint, tool, tools)
+        error.hint = hint if is_help else reword(error.hint, tool, tools, request.named)
         raise
     root = call.vault.root if call.vault else ""
     content = render.as_json(answer)
     if has_pages and tool.verb in pages.MAX_NOTES:
         answer = answer._replace(total=len(answer.hits))  # what is left is told by the cursor
-    text = answer_text(tool, answer, root, tools)
+    text = answer_text(tool, answer, root, tools, request.named)
     for hit in content["hits"] if tool.preview else ():
         hit["snippet"] = shorten(hit["snippet"], tool.preview)
     if following:

@@ -92,6 +92,8 @@ class ToolServer:
         self._find = find  # takes the folders of the client's workspace, and a vault's name
         self._cwd = cwd
         self._listed: _Json = {}
+        self._had_vault = self._offers_vaults = False
+        self._is_list_old = False  # and the client has to be told
 
     def answer(self, method: str, params: Mapping[str, Any], client: Client) -> _Json:
         """The result of a request of `LISTS` or `CALLS`. Raises what `as_protocol_error` takes."""
@@ -111,7 +113,9 @@ class ToolServer:
                 for name, outline in json.loads(read_template("agent/outlines.json")).items():
                     by_name[name] = {**by_name[name], "outputSchema": outline}
             listed = [by_name[name] for name in self._tools]
-            if names := self._vaults_to_choose():
+            names = self._vaults_to_choose()
+            self._offers_vaults = bool(names)
+            if names:
                 listed = json.loads(json.dumps(listed))
                 for tool in listed:
                     tool["inputSchema"]["properties"]["vault"] = {"type": "string", "enum": names}
@@ -128,9 +132,10 @@ class ToolServer:
             from cortex.interfaces.mcp.call import call_tool  # noqa: PLC0415  70 ms, see above
 
             values = _object_of(given)
-            if vault := values.pop("vault", None):
-                client = client._replace(vault=str(vault))
-            answer = call_tool(name, tool, values, self._request(client), self._tools)
+            if asked := str(values.pop("vault", None) or ""):
+                client = client._replace(vault=asked)
+            request = self._request(client)._replace(named=asked)
+            answer = call_tool(name, tool, values, request, self._tools)
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": explain(error, "\n")}], "isError": True}
         shown: _Json = {"content": [{"type": "text", "text": answer.text}], "isError": False}
@@ -161,10 +166,16 @@ class ToolServer:
         except (CortexError, OSError) as error:
             return str(error)
 
+    def take_list_change(self) -> bool:
+        """Whether tools have other arguments than they were listed with; True once."""
+        is_old, self._is_list_old = self._is_list_old, False
+        return is_old
+
     def _vaults_to_choose(self) -> list[str]:
         """The vaults of this machine by name, where none is found from where the server works."""
         try:
             self._find(())
+            self._had_vault = True
         except NotFoundError:
             return [one.name for one in list_vaults()]
         except CortexError:  # a call tells it
@@ -176,13 +187,24 @@ class ToolServer:
         try:
             vault, cwd = self._find(client.folders, client.vault)
         except CortexError as error:  # told where a verb asks for the vault
-            refusal = error
+            is_lost = isinstance(error, NotFoundError) and not client.vault
+            refusal = self._without_choice(error) if is_lost else error
 
             def find() -> Vault:
                 raise refusal
         else:
+            self._had_vault |= not client.vault
             find = lambda: vault  # noqa: E731
         return Request(cwd, "mcp", find, session, client.progress)
+
+    def _without_choice(self, error: CortexError) -> CortexError:
+        """The error; that the vault is gone, without names of others, where no list has offered a choice yet."""
+        if self._offers_vaults or not self._had_vault:
+            return error
+        if self._listed and self._vaults_to_choose():
+            self._listed, self._is_list_old = {}, True
+        hint = "ask the person where it is, and restart the server"
+        return NotFoundError("the vault of this server is gone", hint)
 
 
 def explain(error: Exception, between: str) -> str:

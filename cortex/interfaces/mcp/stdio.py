@@ -239,6 +239,8 @@ class StdioServer:
             if is_wanted:
                 del self._unanswered[call.id]
             call.reply(answer if is_wanted else None)
+            if self._tools.take_list_change():
+                self._notify("notifications/tools/list_changed", {})
             self._subscriptions.look()
             server.free_memory()
 

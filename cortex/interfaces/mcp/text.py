@@ -38,8 +38,11 @@ _EVENTS_RE = lazy_re(r"\A(---\n(?:.+\n)*?provenance:\n)  events: .*\n")
 _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "restore": "active"}
 
 
-def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -> str:
-    """What a verb answered, for a model that has these tools. Nothing in it opens a frame of a host."""
+def answer_text(
+    tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool], vault: str = ""
+) -> str:
+    """What a verb answered, for a model that has these tools and named this vault. Nothing in it opens a
+    frame of a host."""
     if tool.verb == "show" and not answer.parts:  # whose file would be printed
         text = answer.text.replace(f"aliases: [{answer.title}]\n", "", 1)  # once more its title
         text = _EVENTS_RE.sub(r"\1", text).replace("provenance:\n---\n", "---\n", 1)
@@ -47,7 +50,7 @@ def answer_text(tool: Tool, answer: Any, root: str, tools: Mapping[str, Tool]) -
         if tool.verb == "status":
             answer = answer._replace(vault=os.path.basename(root))
         marked = render.marked_text(tool.verb, answer)
-        text = _finish(marked, root, lambda words: reword(words, tool, tools))
+        text = _finish(marked, root, lambda words: reword(words, tool, tools, vault))
     text = text.strip("\n")
     if not render.is_framed(tool.verb, answer):
         text = escape_for_agent(f"\n{text}")[1:]
@@ -83,18 +86,20 @@ def _short_name(place: str, root: str) -> str:
     is_ours = path.startswith(("records/", "sessions/", "events/"))
     stem = os.path.basename(path).removesuffix(".md") if is_ours or os.path.isabs(path) else path
     name = stem.rpartition("-")[2] if is_event_id(stem) else short_handle(stem)
+    if path.startswith("sessions/") and "-" in name:
+        name = stem  # a file's name has not the words of its id
     return escape(f'"{name}"' if " " in name else name)
 
 
-def reword(words: str, tool: Tool, tools: Mapping[str, Tool]) -> str:
-    """A hint of an answer of `tool` with its commands as calls of these tools; see `hint.reword`."""
+def reword(words: str, tool: Tool, tools: Mapping[str, Tool], vault: str = "") -> str:
+    """A hint of an answer of `tool` with its commands as calls of these tools, in this vault; see `hint.reword`."""
     verbs = {one.verb for one in tools.values()}
     verbs |= _REVISED_STATUS.keys() if "revise" in verbs else {*()}
     labels = {one.flag: one.label for one in declare(tool).parameters}
-    return hint.reword(words, verbs, lambda call: _say_call(call, tools), labels)
+    return hint.reword(words, verbs, lambda call: _say_call(call, tools, vault), labels)
 
 
-def _say_call(call: hint.HintedCall, tools: Mapping[str, Tool]) -> str:
+def _say_call(call: hint.HintedCall, tools: Mapping[str, Tool], vault: str) -> str:
     """The call as one of the first tool that can make it; empty for none."""
     for name, tool in tools.items():
         given = {**call.given}
@@ -109,8 +114,9 @@ def _say_call(call: hint.HintedCall, tools: Mapping[str, Tool]) -> str:
         lacks = {key for key, one in parameters.items() if one.required} - given.keys()
         if is_fixed and given.keys() <= parameters.keys() and not (given and lacks):
             chosen = [one for key, one in parameters.items() if key in given]
-            values = ", ".join(f"{one.label}={_value(one, given[one.name])}" for one in chosen)
-            return f"{name}({values})" if given else name
+            values = [f"{one.label}={_value(one, given[one.name])}" for one in chosen]
+            values += [f"vault={json.dumps(vault, ensure_ascii=False)}"] if vault else []
+            return f"{name}({', '.join(values)})" if given else name
     return ""
 
 

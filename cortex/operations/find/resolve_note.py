@@ -60,7 +60,11 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
         if candidate and (row := catalogue.row_at(candidate)):
             return [row]
-    return next(filter(None, _matches(catalogue, path, is_link=name.startswith("[["))), [])
+    found = next(filter(None, _matches(catalogue, path, is_link=name.startswith("[["))), [])
+    is_quoted = (
+        len(name) > 2 and name[0] == name[-1] == '"'
+    )  # as answers print a name of several words
+    return found or (find_all(catalogue, name[1:-1]) if is_quoted else [])
 
 
 def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list[NoteRow]]:
