@@ -177,14 +177,14 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 
 def _skip_nested_value(text: str, at: int) -> int:
     """Behind a value nested too deeply to be read. `ValueError` if it has no end nearby."""
-    sign = re.compile(r'"|[\[{]+|[\]}]+')
+    sign, decoder = re.compile(r'"|[\[{]+|[\]}]+'), _decoder()
     depth = 0
     for _ in range(_MAX_BRACKETS):
         if not (brackets := sign.search(text, at)):
             break
         at = brackets.end()
         if brackets[0] == '"':
-            _, at = _decoder().raw_decode(text, at - 1)
+            _, at = decoder.raw_decode(text, at - 1)
             continue
         opened = brackets[0][0] in "{["
         if not opened and depth <= len(brackets[0]):
