@@ -273,7 +273,10 @@ class Hands:
             )
             changed = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
             assert changed <= FIELDS, f"{word} changed {changed - FIELDS} of {path}"
-            if note.body != was.body:
+            if word == "revise":  # the heading is the title
+                old, new = (re.sub(rb"(?m)^# .*", b"#", one.body, count=1) for one in (was, note))
+                assert old == new, f"{word} changed the text of {path}"
+            elif note.body != was.body:
                 assert word == "save topic", f"{word} changed the text of {path}"
                 texts = [
                     history(self.vault, self.caller(), path, at=text.event).text.strip()
