@@ -104,6 +104,12 @@ def bind(
 
 def error_of(error: OSError) -> CortexError:
     """What the operating system refused, with the next thing to do."""
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            hint = "cd to a folder that is there, then run the command again"
+            return CortexError("the working directory is gone", hint)
     where, hint = f": {error.filename}" if error.filename else "", "cortex doctor"
     if isinstance(error, PermissionError) and error.filename:
         named = os.path.abspath(os.fsdecode(error.filename))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,14 @@ def test_whatever_is_given_for_an_argument_is_answered_or_refused(vault, caller,
             refused += 1
             assert 0 < len(error.message) < 2_100
     assert 200 < refused < 900
+
+
+def test_a_working_directory_that_is_gone_is_said(vault, tmp_path):
+    gone = tmp_path / "gone"
+    for verb in ("doctor", "capture"):
+        gone.mkdir()
+        line = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m cortex {verb} --vault {vault.root} {'x' * (verb == 'capture')}"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[0] == "cortex: the working directory is gone"
+        assert "cd to a folder" in done.stderr

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.operations.records.capture import capture
+from cortex.operations.records.revise import revise
 from cortex.operations.records.save import save
 from cortex.vault.git import checkout
 from tests.conftest import caller_at
@@ -45,6 +49,44 @@ def test_words_need_no_quotes_and_json_gives_id_and_path(cortex) -> None:
 def test_standard_input_by_a_dash_with_its_line_ends_made_plain(cortex, vault) -> None:
     id_ = cortex("capture", "-", stdin="one\r\ntwo\r").stdout.strip()
     assert Path(vault.root, f"inbox/pending/{id_}.md").read_bytes().endswith(b"one\ntwo\n\n")
+
+
+def test_a_pipe_is_read_without_a_dash_but_not_for_a_text_that_is_given_or_needed_by_none(
+    cortex, vault
+) -> None:
+    id_ = cortex("capture", "--tags", "a", stdin="piped\n").stdout.strip()
+    assert Path(vault.root, f"inbox/pending/{id_}.md").read_text().endswith("\npiped\n\n")
+    for words in (["given"], ["--content", "given"]):
+        id_ = cortex("capture", *words, stdin="piped\n").stdout.strip()
+        assert Path(vault.root, f"inbox/pending/{id_}.md").read_text().endswith("\ngiven\n")
+    id_ = cortex("capture", "--type", "session_start", "--session", "s", stdin="piped").stdout
+    assert "piped" not in Path(vault.root, f"inbox/pending/{id_.strip()}.md").read_text()
+    assert "nothing to capture" in cortex("capture").stderr
+
+
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(vault) -> None:
+    reading, writing = os.pipe()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", "capture"], stdin=reading, cwd=vault.root,
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert done.returncode == 2
+    assert "pipe text into cortex capture -" in done.stderr
+
+
+def test_codes_of_a_terminal_are_kept_nowhere(vault, caller, cortex) -> None:
+    coloured = "\x1b[31mFAILED\x1b[0m tests\n\nDecision: use \x1b[1mred\x1b[0m, because N\bN ci"
+    done = json.loads(cortex("capture", "-", "--json", stdin=coloured).stdout)
+    saved = save(vault, caller, "use \x1b[1mtea\x1b[0m", why="\x1b]0;title\x07it is hot")
+    revise(vault, caller, saved.id, title="Use \x1b[32mcoffee", body="\x1b[2Kcold")
+    assert [one["title"] for one in done["records"]] == ["Use red"]
+    assert "because N ci" in Path(vault.root, done["path"]).read_text()
+    assert Path(vault.root, saved.path).read_text().endswith("\n# Use coffee\n\ncold\n")
+    assert not [path for path in Path(vault.root).rglob("*.md") if "\x1b" in path.read_text()]
 
 
 def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:

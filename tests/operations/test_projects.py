@@ -14,6 +14,7 @@ from cortex.operations.care.status import status as status_of
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.entities import topic
 from cortex.operations.find.recall import recall
+from cortex.operations.find.search import search
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
@@ -448,3 +449,20 @@ def test_the_list_names_the_vaults_of_this_machine(vault, caller, cortex, tmp_pa
     named_vaults = json.loads(cortex("project", "list", "--json").stdout)["vaults"]
     assert {one["root"] for one in named_vaults} == {vault.root, str(tmp_path / "notes")}
     assert f"  notes  {tmp_path / 'notes'}\n" in cortex("project", "list").stdout
+
+
+@pytest.mark.parametrize("said", ["My Project!", "日本", "Shop"])
+def test_a_project_is_found_by_the_name_under_which_it_was_captured(vault, caller, said):
+    capture(vault, caller, "Decision: use tea, because it is hot", project=said)
+    capture(vault, caller, "Decision: use rum, because it is cold", project="other")
+    kept = project(vault, caller, "show", said).name
+    for query, asked in (("use", (said,)), (f'project:"{said}"', ())):
+        assert {one.project for one in search(vault, caller, query, project=asked).hits} == {kept}
+    assert {one.project for one in recall(vault, caller, f'project:"{said}"').hits} == {kept}
+    assert project(vault, caller, "merge", said, "other").merge.a == kept
+
+
+def test_a_name_that_notes_have_comes_before_the_one_that_captures_would_have(vault, caller):
+    named(vault, "My Shop", "my-shop")
+    assert project(vault, caller, "show", "My Shop").name == "My Shop"
+    assert project(vault, caller, "merge", "My Shop", "my-shop").merge.a == "My Shop"

@@ -588,7 +588,12 @@ _FINDER_OF_KIND = {
 
 
 def sanitize_text(text: str) -> str:
-    """`text` without secrets, with `\\n` line ends; invalid UTF-8 and NULs as escapes."""
+    """`text` without secrets and what only a terminal understands, with `\\n` line ends; invalid UTF-8
+    and NULs as escapes."""
+    if "\x1b" in text or "\b" in text:
+        from cortex.core.text.terminal_codes import strip_terminal_codes  # noqa: PLC0415
+
+        text = strip_terminal_codes(text)
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")

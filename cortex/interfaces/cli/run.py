@@ -125,6 +125,9 @@ def _steps() -> ModuleType:
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     """The words with what is piped in for a `-`, and with a file's text where its name is one."""
     given = {key: _read_stdin() if word == "-" else word for key, word in words.items()}
+    needs_text = not str(given.get("type", "")).startswith("session_")
+    if name == "capture" and needs_text and not given.keys() & {"text", "content"}:
+        given |= {"text": _read_stdin()} if _steps().is_piped() else {}
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
     is_minutes = name == "capture" and given.get("type") == "meeting"
     if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):

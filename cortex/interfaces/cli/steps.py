@@ -33,14 +33,20 @@ def has_terminal() -> bool:
     return bool(sys.stdin and sys.stdin.isatty() and sys.stdout.isatty())
 
 
+def is_piped() -> bool:
+    """Whether standard input has something for us. A pipe into which nobody writes is not waited for."""
+    if not sys.stdin or sys.stdin.isatty():
+        return False
+    with suppress(OSError, ValueError):  # no file
+        return bool(select.select([sys.stdin], [], [], 1.0)[0])
+    return True
+
+
 def confirms(files: int) -> bool:
-    """Whether somebody says on the terminal, or into a pipe, that so many files are to change. Does
-    not wait for a pipe into which nobody writes."""
+    """Whether somebody says on the terminal, or into a pipe, that so many files are to change."""
     sys.stderr.write(f"Found in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
     sys.stderr.flush()
-    has_answer = bool(sys.stdin)
-    with suppress(OSError, ValueError):  # no file
-        has_answer = sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 1.0)[0])
+    has_answer = bool(sys.stdin) and (sys.stdin.isatty() or is_piped())
     said = sys.stdin.readline() if has_answer else ""
     return _is_yes(said)
 

@@ -32,6 +32,23 @@ def project_names(vault: Vault, project: str) -> list[str]:
     return [project, *(old for old, new in settings.load(vault.root).aliases if new == project)]
 
 
+def with_project_names(vault: Vault, query: Query) -> Query:
+    """The query whose filters of projects take, beside a name as it stands, that which captures have."""
+
+    def names_of(value: str) -> list[str]:
+        name = canonical_project(vault, value)
+        return [value] if name in ("", value.lower()) else [value, name]
+
+    return query._replace(
+        filters=tuple(
+            one._replace(values=tuple(name for value in one.values for name in names_of(value)))
+            if one.key == "project"
+            else one
+            for one in query.filters
+        )
+    )
+
+
 def named_branches(caller: Caller, named: Sequence[str]) -> tuple[str, ...]:
     """The branches that are named; none for all of them, which `*` asks for. `.` is the one that is
     checked out in the working directory, with what belongs to no branch."""

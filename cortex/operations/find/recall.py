@@ -29,6 +29,7 @@ from cortex.operations.capture.project_context import (
     canonical_project,
     named_branches,
     resolve_project,
+    with_project_names,
 )
 from cortex.operations.find import resolve_note
 from cortex.operations.find.actions import due_sort_key, notes_of_meetings
@@ -147,6 +148,7 @@ def recall(
     Example: cortex recall --as-of 2026-05-01 --project cortex
     """
     parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
+    parsed = with_project_names(vault, parsed)
     chosen = {"type": type, "branch": named_branches(caller, branch)}
     of = _project_filter(vault, scope, project, caller)
     request = _RecallRequest(

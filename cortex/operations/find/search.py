@@ -19,7 +19,7 @@ from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.project_context import named_branches
+from cortex.operations.capture.project_context import named_branches, with_project_names
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
 from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, read_text
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -115,7 +115,7 @@ def search(
     chosen = {"type": type, "tag": tag, "project": project, "status": status}
     chosen["branch"] = named_branches(caller, branch)
     parsed = Query((), ()) if query.strip() == EVERY_NOTE else queries.parse(query, caller.now)
-    narrowed = parsed.narrowed(chosen, after, before)
+    narrowed = with_project_names(vault, parsed.narrowed(chosen, after, before))
     every = all or any(one.key == "status" and not one.negated for one in narrowed.filters)
     how = Fusion(0.0 if words_only else alpha, k)
     request = SearchRequest(narrowed, query, number, every, how, similar_to, explain)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Literal
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import project_slug
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
@@ -25,6 +26,7 @@ from cortex.core.text.strings import (
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.refresh import query_index
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -136,9 +138,17 @@ def project(
     Example: cortex project merge shop-k3f7 shop
     Example: cortex project merge shop-k3f7 shop --yes
     """
-    if action in ("merge", "unmerge"):
-        act = merge_project if action == "merge" else unmerge_project
-        return ProjectResult(merge=act(vault, caller, a, b, yes=yes))
+    if action == "unmerge":  # by the names that the merge said
+        return ProjectResult(merge=unmerge_project(vault, caller, a, b, yes=yes))
+    if action == "merge":
+        known = query_index(
+            vault, caller.progress, lambda index: [load_summaries(index.catalogue, name) for name in (a, b)]
+        )  # fmt: skip
+        a, b = (
+            name if found else project_slug(name) or name
+            for name, found in zip((a, b), known, strict=True)
+        )
+        return ProjectResult(merge=merge_project(vault, caller, a, b, yes=yes))
     if action == "list" and (a or b):
         message = f"project list takes no words: {' '.join(filter(None, (a, b)))!r}"
         raise InvalidInputError(message, "cortex project show NAME shows one")
@@ -223,7 +233,7 @@ def _build_details(
     catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
 ) -> ProjectResult:
     found = load_summaries(catalogue, name)
-    found = found or load_summaries(catalogue, known.resolve_project(name))
+    found = found or load_summaries(catalogue, known.resolve_project(project_slug(name) or name))
     if not found and name in (here.name, here.project):
         # Nothing is known of it yet, but why this folder is it.
         found = [ProjectSummary(name, 0, 0, 0, "")]

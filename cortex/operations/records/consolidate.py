@@ -32,6 +32,7 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.resolve_note import command, command_name
 from cortex.operations.records.change_record import edit_notes_and_heal, find_editable, is_editable
@@ -133,7 +134,7 @@ def consolidate(
     if title or body or type or topic or keep:
         hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
         raise InvalidInputError("which records are to be merged?", hint)
-    return _find_similar_pairs(vault, caller, project.strip().lower(), least, number)
+    return _find_similar_pairs(vault, caller, canonical_project(vault, project), least, number)
 
 
 def _find_similar_pairs(

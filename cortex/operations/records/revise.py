@@ -259,7 +259,7 @@ def _as_kept(key: str, value: str) -> str:
         message = f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most"
         raise InvalidInputError(message, "put the rest into the text")
     if key == "project":
-        value = value.lower()
+        value = events.project_slug(value) or value
         events.validate(_SAMPLE_EVENT._replace(project=value))
     elif key == "confidence":
         return format_confidence(float(value))
