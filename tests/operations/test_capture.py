@@ -96,6 +96,8 @@ def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:
     for secret in (AWS, "salary", "hunter2"):
         assert secret not in written
     assert written.count("[REDACTED:aws-key]") == 3
+    told = capture_and_tell(vault, caller, f"the key of the shop is {AWS}")
+    assert told.note == "1 secret was left out: aws-key"
 
 
 @pytest.mark.parametrize("verb", ["capture", "save", "new", "passive"])
@@ -336,3 +338,8 @@ def test_a_long_name_of_a_project_is_not_repeated_whole(vault, caller) -> None:
 def test_a_long_query_is_not_repeated_whole(cortex) -> None:
     for verb in ("search", "recall"):
         assert len(cortex(verb, "wordy " * 15_000, "--json").stdout) < 2_000
+
+
+def test_a_task_that_is_ticked_already_is_told_as_done(terminal):
+    assert "1 done action for Ben, " in terminal("capture", "- [x] Ben: did dishes")
+    assert "1 action for Ben, " in terminal("capture", "- [ ] Ben: mop the floor")

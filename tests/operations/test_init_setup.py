@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -67,6 +68,10 @@ def test_setup_in_a_folder_that_becomes_the_vault_and_with_wire_the_settings_too
     assert [path for path in RULES if (folder / path).exists()] == RULES
     assert "cortex" in json.loads((folder / ".mcp.json").read_text())["mcpServers"]
     assert "Stop" in json.loads((folder / ".claude/settings.local.json").read_text())["hooks"]
+    assert re.search(r"claude: hooks wired in .*settings\.local\.json, and it \w", done.stdout)
+    assert re.search(r"claude: server wired in .*\.mcp\.json, and it answers in", done.stdout)
+    assert "mcpServers" not in done.stdout
+    assert "by hand" not in done.stdout
     again = cortex("init", "--setup", "--wire", cwd=str(folder))
     assert "written" not in again.stdout
     monkeypatch.setenv("PATH", "/nowhere")

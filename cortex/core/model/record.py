@@ -91,6 +91,7 @@ class MadeRecord(NamedTuple):
     due: str
     similar: tuple[SimilarRecord, ...]  # none are looked for beside a duplicate
     contradicts: tuple[SimilarRecord, ...]
+    status: str = ""
 
 
 def record_id(title: str, event: str, ordinal: int = 0) -> str:

@@ -66,8 +66,13 @@ def init(answer: Any) -> Iterable[str]:
     if any(name.startswith("..") for name in answer.added):
         yield "commit what lies above the vault: it names the project in every clone"
     yield from (f"  written: {escape(name)}" for name in answer.setup)
+    for one in answer.wired:
+        seen = f", and it {one.seen}" if one.seen else ""
+        yield f"  claude: {one.host} wired in {escape(short_path(one.file))}{seen}"
     yield from problem_lines(answer.problems)
     yield hint('next: cortex capture "Decision: keep what we learn in a vault"')
+    if answer.wired:
+        return
     yield "agents: cortex hooks install claude, cortex mcp install claude; or by hand"
     yield "hooks into .claude/settings.json, mcpServers into .mcp.json or any host's settings:"
     yield answer.settings

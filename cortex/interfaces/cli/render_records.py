@@ -49,7 +49,8 @@ def capture(answer: Any) -> Iterable[str]:
     yield escape(answer.id)
     for kind in dict.fromkeys(made.type for made in answer.records):
         some = [made for made in answer.records if made.type == kind]
-        count = format_count(len(some), escape(kind))
+        is_done = all(made.status == "done" for made in some)
+        count = format_count(len(some), f"{'done ' if is_done else ''}{escape(kind)}")
         yield f"{count}{_told_of_one(some[0])}" if len(some) == 1 else count
         for made in some:
             if len(some) > 1:

@@ -42,6 +42,7 @@ class InitResult(NamedTuple):
     repository: str = ""  # of git: made, or why there is none; empty where there was one
     setup: tuple[str, ...] = ()  # files of the project that --setup and --wire have written
     settings: str = ""  # JSON of what wires Claude Code, and any host of MCP
+    wired: tuple[trial.Trial, ...] = ()  # what --wire wrote, as it was tried
     problems: tuple[Problem, ...] = ()
 
 
@@ -148,6 +149,7 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
     caller, vault = caller._replace(cwd=root), Vault(result.root)
     written: list[str] = []
     problems: list[Problem] = []
+    wired: list[trial.Trial] = []
     key = requested_key(caller, "", "", DEFAULT_BUDGET_TOKENS, False)
     parts = hook_briefing.build_briefing(vault, caller, key).text, hook_briefing.contract_for(vault)
     for path, text in rules_file.rule_texts("\n\n".join(filter(None, parts))).items():
@@ -160,11 +162,18 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
         problems += installed.problems
         _, change = mcp_settings.plan_change("claude", "install", root, [], user=False)
         settings_file.apply_change(change)
-        problems += trial.server_problems(trial.try_servers(root, files=[change.file]))
+        servers = trial.try_servers(root, files=[change.file])
+        problems += trial.server_problems(servers)
+        seen = {one.file: one.seen for host in installed.hosts for one in host.hooks if one.seen}
+        wired += (
+            trial.Trial("hooks", one.file, False, seen.get(one.file, ""))
+            for one in installed.changed
+        )
+        wired += (one._replace(host="server") for one in servers if not one.fault)
         changed = [change.file] if change.has_changes else []
         changed += [one.file for one in installed.changed if one.outcome != "unchanged"]
         written += [os.path.relpath(file, root) for file in changed]
-    return result._replace(setup=tuple(written), problems=tuple(problems))
+    return result._replace(setup=tuple(written), wired=tuple(wired), problems=tuple(problems))
 
 
 def _check_folder(root: str, folder: str) -> None:

@@ -7,7 +7,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import MadeRecord
-from cortex.core.redact.secrets import sanitize_text
+from cortex.core.redact.secrets import redact, sanitize_text
 from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture.capture import clean_tags, new_event_id, publish_event
@@ -75,7 +75,11 @@ def capture(
     )
     events.validate(event)
     done = publish_event(vault, caller, event, is_retry=bool(id))
-    answer = CaptureAnswer(*done, note=events.slug_remark(named, event.project))
+    remarks = [events.slug_remark(named, event.project)]
+    if caller.wants_outcome and (kinds := redact(text)[1]):
+        number = "1 secret was" if len(kinds) == 1 else f"{len(kinds)} secrets were"
+        remarks.append(f"{number} left out: {', '.join(dict.fromkeys(kinds))}")
+    answer = CaptureAnswer(*done, note="; ".join(filter(None, remarks)))
     return _with_outcome(vault, caller, answer) if caller.wants_outcome else answer
 
 

@@ -27,7 +27,7 @@ def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord
     similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())
     return MadeRecord(
         id_, path, f"{vault.root}/{path}", note.title, note.get("type"), note.get("topic"), outcome,
-        note.get("owner"), note.get("due"), similar, against,
+        note.get("owner"), note.get("due"), similar, against, note.get("status"),
     )  # fmt: skip
 
 
