@@ -106,7 +106,8 @@ def steady(text: str) -> str:
     """The text without what differs from run to run; of notes made within one second the order does, and so do the five that
     status shows."""
     text = re.sub(r"(?s)\nrecent\n.*", "\nrecent", text)
-    text = re.sub(r'\{"hooks":\{.*', '{"hooks": …}', text)  # 1,200 characters, which a page leaves out
+    # 1,200 characters, which a page leaves out
+    text = re.sub(r'\{"hooks":\{.*', '{"hooks": …}', text)
     text = re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{10}\b", "COMMIT", text)
     text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
