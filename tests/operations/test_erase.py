@@ -13,6 +13,7 @@ import pytest
 from cortex.core.notes.erasure import TOMBSTONE, derive_words, make_eraser
 from cortex.vault import erased
 from cortex.vault.locate import Vault
+from tests.conftest import run_cortex
 
 PERSON = "Zoë Quux-Larch"
 Cortex = Callable[..., Any]
@@ -90,7 +91,8 @@ def test_words_go_from_every_file_and_from_what_is_derived(told: Path, cortex: C
     assert cortex("search", "monday").stdout.startswith(f"Call {TOMBSTONE} on Monday")
     assert cortex("search", "quux").returncode == 1
     assert cortex("doctor").returncode == 0
-    assert cortex("erase", PERSON).stdout.strip().endswith("found nowhere")
+    again = cortex("erase", PERSON)
+    assert (again.returncode, again.stdout.strip()[-13:]) == (1, "found nowhere")
 
 
 def test_of_an_id_the_record_its_events_content_and_its_pages_lines_go(
@@ -158,7 +160,7 @@ def test_what_stands_everywhere_is_refused(told: Path, cortex: Cortex) -> None:
 def test_what_is_no_text_is_named_and_stays(told: Path, cortex: Cortex) -> None:
     (told / "a.bin").write_bytes(b"\0\1quuxling\2")
     answer = cortex("erase", "quuxling")
-    assert "a.bin: holds it and is no text" in answer.stdout
+    assert "a.bin: holds it and is not UTF-8 text" in answer.stdout
     assert (told / "a.bin").read_bytes() == b"\0\1quuxling\2"
 
 
@@ -252,3 +254,105 @@ def test_the_event_of_a_record_whose_file_was_removed_is_no_hit(
         cortex("delete", record.stem, "--hard", "--yes")
     assert cortex("search", "hardy").stdout.startswith("no hits")
     assert "hardy" not in cortex("remind", "who sells nuts, hardy badgers?").stdout
+
+
+def test_what_cannot_be_edited_is_named_by_path_and_the_history_goes_on(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    (told / "zoë quux-larch.pdf").write_bytes(b"%PDF\0" + PERSON.encode())
+    (told / "link").symlink_to(PERSON)
+    (told / "wide.md").write_text(f"Ask {PERSON}", encoding="utf-16")
+    git(told, "init", "-q")
+    git(told, "add", ".")
+    git(told, "commit", "-qm", "all")
+    answer = json.loads(cortex("erase", PERSON, "--history", "--json").stdout)
+    assert {one["where"]: one["message"] for one in answer["problems"]} == {
+        "erased.pdf": "holds it and is not UTF-8 text",
+        "link": "holds it and is a link",
+        "wide.md": "holds it and is not UTF-8 text",
+    }
+    assert ", or no text: erased.pdf, link, wide.md" in " ".join(answer["left"])
+    assert PERSON not in git(told, "log", "-p", "--all", "--", "Own.md", "events", "records")
+    git(told, "rm", "-qf", "erased.pdf", "link", "wide.md")
+    git(told, "commit", "-qm", "gone")
+    answer = json.loads(cortex("erase", PERSON, "--history", "--json").stdout)
+    assert (answer["done"], answer["problems"]) == (True, [])
+
+
+def test_a_vault_without_commits_has_no_history_to_rewrite(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    assert cortex("erase", PERSON, "--history").returncode == 0
+    assert "quux" not in "".join(texts(told).values()).lower()
+
+
+def test_the_same_command_finishes_what_was_killed(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    git(told, "add", ".")
+    git(told, "commit", "-qm", "all")
+    (told / "Own.md").write_text(f"# Own\n\nFirst.\nAsk {TOMBSTONE} twice.\n")  # not yet committed
+    assert cortex("erase", PERSON, "--history").returncode == 0
+    assert git(told, "status", "--porcelain") == ""
+    assert "quux" not in git(told, "log", "-p", "--all").lower()
+
+
+def test_files_that_cortex_writes_for_a_host_are_written_anew(told: Path, cortex: Cortex) -> None:
+    project = told.parent / "code"
+    project.mkdir()
+    at = "--vault", str(told)
+    run_cortex(*at, "save", f"Pay {PERSON}", "--type", "decision", "--why", "it holds", cwd=project)
+    for way in ("rules", "agents"):
+        assert run_cortex(*at, "brief", "--into", way, cwd=project).returncode == 0
+    (project / "CLAUDE.md").write_text(PERSON)
+    assert PERSON in (project / "AGENTS.md").read_text()
+    said = run_cortex(*at, "erase", PERSON, cwd=project).stdout
+    assert "CLAUDE.md, outside of the vault: edit it" in said
+    held = [path for path, text in texts(project).items() if PERSON in text]
+    assert held == ["CLAUDE.md"]
+
+
+def test_the_remote_and_the_own_vault_that_still_hold_it_are_named(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    own = told.parent / "own"
+    run_cortex("init", str(own), "--default", cwd=told.parent)
+    (own / "Own.md").write_text(PERSON)
+    git(told, "init", "-q")
+    git(told.parent, "init", "-q", "--bare", "remote")
+    git(told, "remote", "add", "origin", "../remote")
+    cortex("sync")
+    said = cortex("erase", PERSON, "--history").stdout
+    assert f"cortex --vault {own} erase" in said
+    assert "keeps it until you run:\n  git push origin" in said
+
+
+@pytest.mark.parametrize("text", ["Zoë\u00a0Quux-Larch", "> Zoë\n> Quux-Larch", "**Zoë** Quux-Larch"])  # fmt: skip
+def test_blanks_and_marks_of_any_kind_may_stand_between_words(text: str) -> None:
+    assert make_eraser([PERSON]).holds(text.encode())
+
+
+def test_a_list_that_grew_on_the_remote_stops_a_sync_until_it_is_followed(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    git(told.parent, "init", "-q", "--bare", "remote")
+    git(told, "remote", "add", "origin", "../remote")
+    cortex("sync")
+    for name in ("b", "c"):
+        git(told.parent, "clone", "-q", "remote", name)
+        run_cortex("sync", cwd=told.parent / name)
+    cortex("erase", PERSON)
+    assert cortex("sync").returncode == 0
+    b, c = told.parent / "b", told.parent / "c"
+    assert "were erased there" in run_cortex("sync", cwd=c).stdout  # it has nothing of its own
+    (record,) = b.glob("records/decision/call-*.md")
+    record.write_text(record.read_text() + f"\nAnd {PERSON} again.\n")
+    stopped = run_cortex("sync", cwd=b)
+    assert "files were erased there since the last sync; nothing was merged" in stopped.stdout + stopped.stderr  # fmt: skip
+    assert "cortex sync --follow" in stopped.stdout + stopped.stderr
+    assert run_cortex("sync", "--follow", cwd=b).returncode == 0
+    assert [path for path, text in texts(b).items() if "quux" in f"{path}{text}".lower()] == []
+    assert [text for text in texts(b).values() if f"And {TOMBSTONE} again." in text]

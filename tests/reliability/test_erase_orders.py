@@ -220,7 +220,7 @@ def test_an_erased_record_does_not_come_back_with_an_edit_of_it(
 
 
 @pytest.mark.parametrize(
-    "order", ["b.edit a.plain a.sync b.sync a.sync", "a.plain b.edit b.sync a.sync b.sync"]
+    "order", ["b.edit a.plain a.sync b.sync b.follow a.sync", "a.plain b.edit b.sync a.sync b.sync"]
 )
 def test_without_history_a_note_that_was_edited_meanwhile_has_none_of_it(
     order: str, tmp_path: Path, copied: Callable[..., None]

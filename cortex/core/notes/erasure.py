@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
 from cortex.core.model.layout import is_among_briefings, is_event_path
+from cortex.core.model.note_status import UTF16_BOMS, decode_text
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import slugify
@@ -29,6 +30,10 @@ _ID_LEFT_RE = lazy_re(rb"(?:^|[^a-z0-9-])([a-z0-9-]{0,80})\Z")
 _HASH_CHARS = 6  # at the end of a record's id
 _RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-[a-z2-7]{6}")
 _ID_RE = lazy_re(rb"[a-z0-9-]*-[a-z2-7]{6}(?![a-z0-9-])")
+# Between two words: blanks of any kind, also as JSON and HTML write them, marks of markdown, hyphens.
+_BETWEEN = (
+    rb"(?:[\s_+*>~`-]|%20|\xc2\xa0|\xe2\x80[\x80-\x8b\xaf]|\xe3\x80\x80|&nbsp;|\\u00a0|\\[nrt])+"
+)
 _OPEN_LINK_RE = lazy_re(rb"(?:\[\[[^\]|\n]{0,200}|\]\([^)\s]{0,200})\Z")
 
 
@@ -43,7 +48,8 @@ class Eraser(NamedTuple):
         """Whether anything of it stands in a content, whatever its path."""
         if data.startswith(LIST_HEAD):
             return False
-        if self.pattern.search(data):
+        is_wide = data.startswith(UTF16_BOMS)
+        if self.pattern.search(decode_text(data).encode() if is_wide else data):
             return True
         id_ = notes.read(data).get("id") if self.events and data.startswith(b"---") else ""
         return id_ in self.events and data != _tombstone_event(id_, data)
@@ -53,7 +59,8 @@ class Eraser(NamedTuple):
         name = path.rpartition("/")[2].removesuffix(".md")
         if is_event_path(path) and name in self.events:
             return _tombstone_event(name, data)
-        if b"\0" in data[:_BINARY_PROBE] or not self.holds(data):
+        is_text = b"\0" not in data[:_BINARY_PROBE] and not data.startswith(UTF16_BOMS)
+        if not is_text or not self.holds(data):
             return data
         if self.records:
             id_ = notes.read(data).get("id")
@@ -126,7 +133,7 @@ def hash_of_id(id_: str) -> str:
 
 def _spellings(char: str) -> bytes:
     if char in " -":
-        return rb"(?:\s|[-_+]|%20)+"
+        return _BETWEEN
     forms: dict[bytes, None] = {}
     for case in (char, char.lower(), char.upper(), char.title(), char.casefold()):
         for form in (unicodedata.normalize("NFC", case), unicodedata.normalize("NFD", case)):

@@ -47,7 +47,8 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not (answer.projects or answer.name or answer.merge),
-    **dict.fromkeys(("erase", "prune"), lambda answer: answer.confirm),
+    "erase": lambda answer: answer.confirm or not answer.places,
+    "prune": lambda answer: answer.confirm,
     "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (
         answer.outcome == "captured" or not (answer.id or answer.session or answer.hits)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Literal
 
 from cortex.core.merge.note_versions import stem_of
 from cortex.core.model import event as events
@@ -14,12 +17,14 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem, p
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import erasure
 from cortex.core.notes.erasure import Eraser
-from cortex.core.text.strings import cortex_command, format_count
+from cortex.core.text.strings import cortex_command, format_count, shell_quote
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.transcript_files import list_paths, transcript_folders
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
+from cortex.operations.sessions import rules_file
+from cortex.operations.sessions.brief import brief
 from cortex.operations.share import erase_history
 from cortex.operations.share.erase_history import ErasePlace, EraseResult
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
@@ -28,7 +33,7 @@ from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_
 from cortex.vault import erased, files, private, settings
 from cortex.vault.git import changes, checkout, commit, git_cli, objects as git, rewrite
 from cortex.vault.git.changes import UncommittedChange
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, find_personal_vault
 
 _MAX_UNASKED = 50  # files that are changed without a question
 _MAX_STATE_BYTES = 1 << 30  # of one private file
@@ -69,13 +74,12 @@ def erase(
     refuse_during_git_operation(vault)
     problems = bring_up_to_date(vault, caller)
     eraser = _make_eraser(vault, caller, text)
-    if history:
+    if history and not dry_run:
         erase_history.check_rewritable(vault.root)
-    there, unreached = erase_history.fetch_all(vault.root) if history and not dry_run else ([], [])
-    problems += unreached
+        problems += erase_history.fetch_all(vault.root)
     found = find_files(vault, eraser)
     objects = rewrite.find_objects(vault.root, eraser.holds)
-    result = _list_places(vault, eraser, found, objects)._replace(problems=tuple(problems))
+    result = _list_places(vault, text, eraser, found, objects)._replace(problems=tuple(problems))
     again = cortex_command("erase", text, "--history")
     if not result.places:
         return result._replace(hint="found nowhere")
@@ -87,10 +91,11 @@ def erase(
     if history or is_in_files:
         problems += apply(vault, caller, eraser, found, objects, history=history)
         result = result._replace(done=True, problems=tuple(problems))
-    if history:
+    result = result._replace(left=(*result.left, *_renew_written(vault, caller, eraser)))
+    if history and git_cli.has_commit(vault.root):
         at_once = private.lock(os.path.join(checkout.locks_folder(vault), "sync.lock"), "sync")
         with at_once, commit.repository_lock(vault.root):
-            result = erase_history.rewrite_history(vault, caller, eraser, there, result)
+            result = erase_history.rewrite_history(vault, caller, eraser, result)
         hint = f"if a push is refused, since somebody pushed meanwhile: {again}"
         return result._replace(hint=hint if result.commands else "")
     kept = f"{format_count(len(objects), 'object')} of git, here and where they were pushed"
@@ -98,14 +103,38 @@ def erase(
 
 
 def _list_places(
-    vault: Vault, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str]
+    vault: Vault, text: str, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str]
 ) -> EraseResult:
     kinds = {path: vault.layout().own_folder(path) or "file" for path in found}
     places = [ErasePlace(kind.removesuffix("s"), path) for path, kind in kinds.items()]
     places += [ErasePlace("state", path) for path in _find_state(vault, eraser)]
     places += erase_history.describe(vault.root, objects)
-    left = tuple(f"{path}, which its host keeps" for path in _find_transcripts(eraser))
-    return EraseResult(tuple(places), False, False, len(found), left=left)
+    left = [f"{path}, which its host keeps" for path in _find_transcripts(eraser)]
+    old = glob.iglob(f"{glob.escape(vault.state_folder())}/*.bundle")
+    left += [f"{path}, a history of before an erase: rm it" for path in old]
+    if (own := find_personal_vault(vault)) and (number := len(find_files(own, eraser))):
+        command = f"cortex --vault {shell_quote(own.root)} {cortex_command('erase', text)[7:]}"
+        left.append(f"your own vault {own.root}, in {format_count(number, 'file')}: {command}")
+    return EraseResult(tuple(places), False, False, len(found), left=tuple(left))
+
+
+def _renew_written(vault: Vault, caller: Caller, eraser: Eraser) -> Iterator[str]:
+    """Write anew what Cortex keeps in files of the project around, and name those that still hold
+    it."""
+    top = git.toplevel(vault.root)
+    with suppress(InvalidInputError):  # the vault itself
+        root = rules_file.project_root(vault, caller.cwd if top == vault.root else top)
+        for path in (rules_file.BRIEFING_FILE, rules_file.AGENTS_FILE, "CLAUDE.md"):
+            with suppress(CortexError, OSError):
+                data = files.read(root, path)
+                if eraser.holds(data) and b"<!-- cortex:" in data:
+                    into: Literal["agents", "rules"] = (
+                        "agents" if path == rules_file.AGENTS_FILE else "rules"
+                    )
+                    brief(vault, caller._replace(cwd=root), into=into)
+                    data = files.read(root, path)
+                if eraser.holds(data):
+                    yield f"{root}/{path}, outside of the vault: edit it, and commit that"
 
 
 def _make_eraser(vault: Vault, caller: Caller, text: str) -> Eraser:
@@ -133,9 +162,11 @@ def find_files(vault: Vault, eraser: Eraser) -> dict[str, bytes]:
     for folder, folders, names in os.walk(vault.root):
         below = os.path.relpath(folder, vault.root)
         folders[:] = [name for name in folders if name != ".git"]
-        for path in (os.path.normpath(f"{below}/{name}") for name in sorted(names)):
-            with suppress(CortexError, OSError):  # a link, or what nobody may read
-                data = files.read(vault.root, path)
+        for path in (os.path.normpath(f"{below}/{name}") for name in sorted([*names, *folders])):
+            full = os.path.join(vault.root, path)
+            with suppress(CortexError, OSError):  # a folder, or what nobody may read
+                is_link = os.path.islink(full)
+                data = os.fsencode(os.readlink(full)) if is_link else files.read(vault.root, path)
                 if _new_name(eraser, path) != path or eraser.holds(data):
                     found[path] = data
     return found
@@ -149,6 +180,7 @@ def _find_state(vault: Vault, eraser: Eraser) -> list[str]:
     """The private files of this user about the vault that hold it, and the caches of its notes."""
     walked = [*os.walk(vault.state_folder()), *os.walk(vault.cache_folder())]
     paths = [os.path.join(folder, name) for folder, _, names in walked for name in sorted(names)]
+    paths = [path for path in paths if not path.endswith(".bundle")]
     return [path for path in paths if eraser.holds(private.read(path, _MAX_STATE_BYTES))]
 
 
@@ -184,14 +216,21 @@ def apply(
     with record_lock(vault):
         for path, data in found.items():
             try:
-                new = eraser.erase(path, data)
-                target = path if new is None else _free_name(root, path, _new_name(eraser, path))
+                is_link = os.path.islink(os.path.join(root, path))
+                new = data if is_link else eraser.erase(path, data)
+                name = path if is_link or new is None else _new_name(eraser, path)
+                target = _free_name(root, path, name)
                 if is_event_path(path) and new is not None:
                     lines.add(("event", stem_of(path), erased.blob_id(new, id_chars)))
+                if is_link or (new == data and eraser.holds(data)):
+                    why = f"holds it and is {'a link' if is_link else 'not UTF-8 text'}"
+                    hint = (
+                        f"{'git ' * (path in tracked)}rm {shell_quote(target)}, then run this again"
+                    )
+                    problems.append(Problem(target, why, hint))
                 if (new, target) == (data, path):
-                    hint = "remove it, then run this again"
-                    problems.append(Problem(path, "holds it and is no text", hint))
-                elif target == path and new is not None:
+                    continue
+                if target == path and new is not None:
                     files.replace(root, path, new, data)
                 else:
                     if new is not None:
@@ -206,10 +245,21 @@ def apply(
     problems += try_heal(vault, caller)
     if not checkout.is_in_repository(root):
         return problems
+    for path in _list_held(root, objects):  # also what a run that was killed has changed
+        changed |= {path, _new_name(eraser, path)}
+    changed = {one for one in changed if one in tracked or files.exists(root, one)}
     ours = changes.list_changes(root)
     more = sorted(changed - {one.path for one in ours})
     made = commit.commit_changes(root, [*ours, *(UncommittedChange(path, "M") for path in more)])
     return [*problems, *made.problems, *made.withheld]
+
+
+def _list_held(root: str, objects: dict[str, str]) -> Iterator[str]:
+    """The vault's files of which the last commit has one of these objects."""
+    below = os.fsdecode(git.prefix(root))
+    committed = git.list_files(root, "HEAD") if objects and git_cli.has_commit(root) else {}
+    names = (os.fsdecode(one) for one, id_ in committed.items() if id_ in objects)
+    return (name.removeprefix(below) for name in names if name.startswith(below))
 
 
 def _free_name(root: str, path: str, target: str) -> str:

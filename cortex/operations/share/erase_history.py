@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem
@@ -17,6 +18,7 @@ from cortex.vault.locate import Vault
 
 _PUSHED = ("refs/heads/", "refs/tags/")
 _UNREACHED = "other clones, until cortex sync --follow there; forks; backups of a remote's host"
+_MAX_NAMED = 5  # objects of git that are named
 _UNKNOWN_PATH = "unknown.md"  # of a file that only an object that nothing names has
 
 
@@ -52,7 +54,7 @@ class EraseResult(NamedTuple):
 
 
 def check_rewritable(root: str) -> None:
-    """Raise `ConflictError` where the history cannot be rewritten as a whole."""
+    """Raise `ConflictError` where the history cannot be rewritten as a whole, with all reasons."""
     if not checkout.is_in_repository(root):
         raise ConflictError("the vault is in no git repository", "cortex erase without --history")
     alternates = git_cli.line(root, ["rev-parse", "--git-path", "objects/info/alternates"])
@@ -60,37 +62,50 @@ def check_rewritable(root: str) -> None:
     others = [shell_quote(os.fsdecode(one.split(b"\0")[0])[9:]) for one in trees[1:] if one]
     is_shallow = git_cli.line(root, ["rev-parse", "--is-shallow-repository"]) == "true"
     borrows = os.path.exists(os.path.join(root, alternates))
-    for is_so, why, hint in (
+    reasons = (
         (is_shallow, "this clone is shallow", "git fetch --unshallow"),
         (borrows, "it uses another repository's objects", f"git repack -ad && rm {alternates}"),
         (others, "it has other work trees", f"git worktree remove {' '.join(others)}"),
         (objects.list_staged(root), "changes are staged", "git commit, or git restore --staged ."),
         (not checkout.branch_of(root), "no branch is checked out", "git switch BRANCH"),
-        (not git_cli.has_commit(root), "there is none", "cortex sync"),
-    ):
-        if is_so:
-            raise ConflictError(f"the history is not rewritten: {why}", hint)
+    )
+    if found := [(why, hint) for is_so, why, hint in reasons if is_so]:
+        whys, hints = zip(*found, strict=True)
+        raise ConflictError(f"nothing was erased: {'; '.join(whys)}", "; ".join(hints))
 
 
-def fetch_all(root: str) -> tuple[list[RemoteRef], list[Problem]]:
+def fetch_all(root: str) -> list[Problem]:
     """Fetch all branches of all remotes, so that they are rewritten as they are there now. Returns
-    all refs that the remotes have, and which remotes could not be reached."""
-    there: list[RemoteRef] = []
+    which remotes could not be reached."""
     problems = []
     for remote in git_cli.run(root, ["remote"]).decode().split():
         try:
             refs = f"+refs/heads/*:refs/remotes/{remote}/*"
             fetched = git_cli.run_remote(root, ["fetch", "--end-of-options", remote, refs])
             reason = fetched.reason if fetched.code else ""
-            listed = git_cli.run_remote(root, ["ls-remote", "--refs", "--end-of-options", remote])
-            rows = (line.split("\t") for line in os.fsdecode(listed.stdout).splitlines())
-            there += [RemoteRef(remote, ref, id_) for id_, ref in rows]
         except CortexError as error:
             reason = error.message
         if reason:
             hint = "run this again when it answers"
             problems.append(Problem(remote, f"nothing was fetched: {reason}", hint))
-    return there, problems
+    return problems
+
+
+def _list_remote_refs(root: str) -> list[RemoteRef]:
+    """All refs that the remotes have now; nothing of one that does not answer."""
+    there: list[RemoteRef] = []
+    for remote in git_cli.run(root, ["remote"]).decode().split():
+        with suppress(CortexError):
+            listed = git_cli.run_remote(root, ["ls-remote", "--refs", "--end-of-options", remote])
+            rows = (line.split("\t") for line in os.fsdecode(listed.stdout).splitlines())
+            there += [RemoteRef(remote, ref, id_) for id_, ref in rows]
+    return there
+
+
+def _object_paths(root: str) -> dict[str, str]:
+    """The objects that refs and reflogs lead to, with a path of each, from the top."""
+    listed = git_cli.run(root, ["rev-list", "--objects", "--all", "--reflog"], timeout=600.0)
+    return dict(line.partition(" ")[::2] for line in os.fsdecode(listed).splitlines())
 
 
 def describe(root: str, found: dict[str, str]) -> list[ErasePlace]:
@@ -106,8 +121,7 @@ def list_lines(
     root: str, eraser: Eraser, found: dict[str, str], *, history: bool
 ) -> Iterator[tuple[str, ...]]:
     """The lines of the list about git's blobs, and with `history` the commits of before."""
-    listed = git_cli.run(root, ["rev-list", "--objects", "--all", "--reflog"], timeout=600.0)
-    paths = dict(line.partition(" ")[::2] for line in os.fsdecode(listed).splitlines())
+    paths = _object_paths(root)
     below = os.fsdecode(objects.prefix(root))
     texts = objects.read_blobs(root, [one for one in found if found[one] == "blob"])
     for id_, data in texts.items():
@@ -121,14 +135,17 @@ def list_lines(
 
 
 def rewrite_history(
-    vault: Vault, caller: Caller, eraser: Eraser, there: list[RemoteRef], result: EraseResult
+    vault: Vault, caller: Caller, eraser: Eraser, result: EraseResult
 ) -> EraseResult:
-    """Keep a bundle of all refs, rewrite them, drop the old objects, and see that none holds it any
-    more. `there` are the refs that the remotes have."""
+    """Keep a bundle of all refs, rewrite them, drop the old objects, and see which still hold it, and
+    which refs of the remotes. What is no text stays."""
     root = vault.root
     found = rewrite.find_objects(root, eraser.holds)
-    inside = objects.list_files(root, "HEAD", [*filter(None, [os.fsdecode(objects.prefix(root))])])
-    if found.keys() & set(inside.values()):
+    below = os.fsdecode(objects.prefix(root))
+    inside = objects.list_files(root, "HEAD", [*filter(None, [below])])
+    held = {os.fsdecode(path)[len(below) :]: id_ for path, id_ in inside.items() if id_ in found}
+    texts = objects.read_blobs(root, held.values())
+    if any(eraser.erase(path, texts[id_]) != texts[id_] for path, id_ in held.items()):
         message = "the history was not rewritten: the last commit still holds it"
         raise ConflictError(message, "git status shows what is not committed")
     backup = os.path.join(vault.state_folder(), f"{new_event_id(caller)}.bundle")
@@ -142,17 +159,24 @@ def rewrite_history(
     rewrite.drop_old(root)
     left = [f"{backup}, the old history: rm it when all is well", _UNREACHED]
     if still := rewrite.find_objects(root, eraser.holds):
-        some = ", ".join(list(still)[:3])
+        paths = _object_paths(root)
+        names = sorted({paths.get(id_) or id_ for id_, kind in still.items() if kind != "tree"})
+        some = ", ".join(names[:_MAX_NAMED]) + ", …" * (len(names) > _MAX_NAMED)
         what = "outside the vault, or no text"
         left.append(f"{format_count(len(still), 'object')} of git, {what}: {some}")
     for ref in rewrite.list_refs(root):
         left += [f"the name of {ref}"] if eraser.holds(os.fsencode(ref)) else []
+    there, moved = _list_remote_refs(root), []
     for one in there:
+        if one.id not in new and one.name.startswith(_PUSHED[0]) and not git_cli.find_commit(root, one.id):  # fmt: skip
+            message = "somebody pushed to it meanwhile, and it may still have all of it"
+            hint = "run the same command again, then the push that it names"
+            moved.append(Problem(f"{one.remote} {one.name}", message, hint))
         if one.id in new and not one.name.startswith(_PUSHED):
             left.append(f"{one.remote} {one.name}, which its host alone can drop")
     commands = tuple(_push_commands(root, new, there))
-    left = [*result.left, *left]
-    return result._replace(rewritten=len(done), backup=backup, commands=commands, left=tuple(left))
+    result = result._replace(rewritten=len(done), backup=backup, left=(*result.left, *left))
+    return result._replace(commands=commands, problems=(*result.problems, *moved))
 
 
 def _push_commands(root: str, new: dict[str, str], there: list[RemoteRef]) -> Iterator[str]:

@@ -67,6 +67,19 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
     raise CortexError(message, f"clone {up.remote} again, and copy your new notes into that clone")
 
 
+def find_grown(root: str, theirs: str) -> ErasedList | None:
+    """What a commit lists as erased and this clone does not; None without any."""
+    if not theirs or not git_cli.has_commit(root):
+        return None
+    own, there = erased.read_list(root), list_at(root, theirs)
+    blobs = {id_: new for id_, new in there.blobs.items() if id_ not in own.blobs}
+    whole = {id_: new for id_, new in there.events.items() if id_ not in own.events}
+    records = there.records - own.records
+    if not (blobs or whole or records):
+        return None
+    return there._replace(blobs=blobs, events=whole, records=records)
+
+
 def list_at(root: str, revision: str) -> ErasedList:
     """The list of what was erased that a commit has."""
     folder = os.fsdecode(objects.prefix(root)) + erased.folder_of(root)

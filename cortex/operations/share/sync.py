@@ -19,11 +19,12 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
-from cortex.core.text.strings import shell_quote
+from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import follow, people_notes, sync_checks
 from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.erase import apply, find_files
 from cortex.operations.share.merge_run import MergeRun
 from cortex.operations.share.sync_checks import MergeRefusedError, RemovalLimit
 from cortex.operations.share.text_conflicts import clear_conflicts
@@ -32,6 +33,7 @@ from cortex.operations.upkeep.heal import heal_pages
 from cortex.operations.upkeep.normalize import normalize_inbox
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import erased, files, layout, settings
+from cortex.vault.erased import ErasedList
 from cortex.vault.git import (
     attributes,
     changes,
@@ -102,7 +104,9 @@ def sync(
     again once their markers are gone.
 
     Where the remote's history was rewritten, as by cortex erase --history, it stops. With --follow
-    it takes that history, puts your own commits on top of it, and drops the old one here.
+    it takes that history, puts your own commits on top of it, and drops the old one here. Where
+    files were erased there and you have commits of your own, it stops, too: --follow erases the same
+    in them.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
@@ -316,10 +320,27 @@ class _SyncRun:
                 self.merge.run(MergeState("rebase", theirs, {}, ours), words, [])
             self.how = "follow"
             self._commit()
+        elif grown := follow.find_grown(self.root, theirs):
+            self._follow_list(grown, theirs, up.remote)
         # Without a start an earlier sync has followed, and waited for a person.
         if self.follows and (start or erased.read_list(self.root).rewritten):
             self.follows = False
             rewrite.drop_old(self.root)
+
+    def _follow_list(self, grown: ErasedList, theirs: str, remote: str) -> None:
+        """Stop where files were erased on the remote, its history kept, or erase the same here. With
+        nothing of ours on top of it, the fetch does."""
+        number = format_count(len({*grown.blobs, *grown.events} or grown.records), "file")
+        message = f"{number} were erased there since the last sync"
+        has_own = not git_cli.is_ancestor(self.root, "HEAD", theirs)
+        if has_own and not self.follows:
+            hint = "cortex sync --follow erases the same in your own notes, and goes on"
+            raise CortexError(f"{remote}: {message}; nothing was merged", hint)
+        if has_own and (eraser := follow.derive_eraser(self.root, grown)):
+            found = find_files(self.vault, eraser)
+            apply(self.vault, self.caller, eraser, found, {}, history=False)
+            message += f"; the same in {format_count(len(found), 'file')} here"
+        self.resolved.append(MergeResolution(remote, message))
 
     def _push(self, up: Upstream, ahead: int, theirs: str) -> bool:
         """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was

@@ -98,7 +98,7 @@ def _rewritten(
             blob = texts.get(fields[2].decode()) if fields[0] == b"M" else None
             if fields[0] == b"D":
                 changed.setdefault(name, b"D %b\n" % name)
-            elif blob is None or not is_inside:
+            elif blob is None or not is_inside or fields[1] == b"120000":  # a link
                 changed[name] = b"M %b %b %b\n" % (*fields[1:3], name)
             else:
                 new = eraser.erase(os.fsdecode(path.strip(b'"')[len(prefix) :]), blob)
