@@ -356,3 +356,23 @@ def test_a_list_that_grew_on_the_remote_stops_a_sync_until_it_is_followed(
     assert run_cortex("sync", "--follow", cwd=b).returncode == 0
     assert [path for path, text in texts(b).items() if "quux" in f"{path}{text}".lower()] == []
     assert [text for text in texts(b).values() if f"And {TOMBSTONE} again." in text]
+
+
+def test_a_branch_that_somebody_pushed_to_meanwhile_is_named(
+    told: Path, cortex: Cortex, git: Callable[..., str]
+) -> None:
+    git(told, "init", "-q")
+    git(told.parent, "init", "-q", "--bare", "remote")
+    git(told, "remote", "add", "origin", "../remote")
+    cortex("sync")
+    git(told.parent, "clone", "-q", "remote", "b")
+    git(told.parent / "b", "commit", "-q", "--allow-empty", "-m", "more")
+    hook = told / ".git/hooks/reference-transaction"  # at the first commit, after the fetch
+    hook.write_text(
+        '#!/bin/sh\n[ -e "$0.ran" ] || { touch "$0.ran"; unset $(git rev-parse --local-env-vars); git -C ../b push -q; }\n'
+    )
+    hook.chmod(0o755)
+    raced = cortex("erase", PERSON, "--history")
+    assert "somebody pushed to it meanwhile" in raced.stdout
+    again = cortex("erase", PERSON, "--history")
+    assert (again.returncode, "  git push origin" in again.stdout) == (0, True)
