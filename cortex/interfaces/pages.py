@@ -17,7 +17,7 @@ from cortex.interfaces.call import Call
 from cortex.interfaces.declare import Parameter
 from cortex.vault.state import access_log
 
-CURSOR = Parameter("cursor", str, "", True, "the next_cursor of the answer before", label="cursor")
+CURSOR = Parameter("cursor", str, "", True, "the one that the answer before names", label="cursor")
 MAX_NOTES = {"search": 1000, "recall": 200}  # verb -> notes of all pages together
 _TEXT_VERBS = ("history", "show")
 _TEXT_CHARS = 40_000  # of one answer; Claude Code refuses more than 25,000 tokens

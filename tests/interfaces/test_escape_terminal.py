@@ -253,7 +253,7 @@ def test_no_resource_or_prompt_hands_one_to_an_agent(hostile, caller, monkeypatc
         text = read_resource(uri, request_in(hostile[0]), {})["text"]
         assert not _CONTROL.search(text)
         assert "\\u001b" not in text
-    assert not _CONTROL.search(str(fill_prompt("recall", {"words": EVIL})))
+    assert not _CONTROL.search(str(fill_prompt("recall", {"words": EVIL}, {})))
 
 
 @pytest.mark.sampled(3)

@@ -525,3 +525,14 @@ def test_one_server_over_http_serves_the_projects_that_a_header_names(shops) -> 
         ) as session:
             refused = Agent(portal, session).ask("call_tool", "search", {"query": "sell"})
             assert "there is no vault '/etc' here" in refused.content[0].text
+
+
+def test_a_server_says_a_problem_of_a_note_once_and_names_tools_in_a_prompt(agent, vault):
+    torn = Path(vault.root, "records", "decision", "torn-k3f7q2.md")
+    torn.parent.mkdir(parents=True, exist_ok=True)
+    torn.write_text("---\nid: [torn\n---\n\n# Torn\n")
+    with agent(plain=True) as ask:
+        assert "cannot be read" in ask.read("search", query="pears")
+        assert "cannot be read" not in ask.read("search", query="plums")
+        (message,) = ask.ask("get_prompt", "forget", {"words": "the pears"}).messages
+        assert 'revise(id=ID, status="archived")' in message.content.text

@@ -12,6 +12,7 @@ import pytest
 
 from cortex.core.model.problem import CortexError
 from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.resources import fill_prompt, read_prompts, read_resource
 from cortex.interfaces.mcp.text import reword
 from cortex.interfaces.mcp.tools import known_tools, select_tools
 from tests.interfaces.test_mcp_tools import request_in
@@ -237,6 +238,73 @@ def test_every_undo_can_be_called_and_leaves_nothing_behind(vault, ask):
     ("cortex session end NAME", ["agent"], "call mem_session_end(id=NAME)"),
     ("cortex search --type decision,gotcha pear", ["default"], 'call search(query="pear", type=["decision", "gotcha"])'),
     ("name it: cortex session list shows all", ["agent"], ""),
+    ("1 left out: cortex search --all pear jam", ["default"], '1 left out: call search(query="status:superseded,pruned,deleted pear jam")'),
 ])  # fmt: skip
 def test_a_hint_is_a_call_of_a_tool_that_the_profile_has(hint, profile, said):
     assert reword(hint, known_tools()["status"], select_tools(profile)) == said
+
+
+def prompt(name: str, profile: str) -> str:
+    filled = fill_prompt(name, {"words": "the pears"}, select_tools([profile]))
+    return filled["messages"][0]["content"]["text"]
+
+
+def test_a_prompt_names_calls_of_the_tools_that_the_client_has():
+    assert prompt("forget", "default").startswith("Set aside")  # no note on a missing shell
+    assert "cortex" not in prompt("forget", "default").replace("project's", "")
+    assert 'revise(id=ID, status="archived")' in prompt("forget", "default")
+    assert 'mem_update(id=ID, status="archived")' in prompt("forget", "agent")
+    assert 'begin with `recall(scope="project")`' in prompt("recall", "default")
+    assert "\nshow(id=ID)\n" in prompt("recall", "default")
+
+
+def test_a_command_that_no_tool_can_do_stays_in_a_prompt_with_a_note():
+    text = prompt("recall", "default")
+    assert "\ncortex timeline ID\n" in text
+    assert text.startswith("Where there is no shell")
+    for name, *_ in read_prompts():
+        assert "\ncortex show ID" not in prompt(name, "default"), name
+
+
+def test_a_briefing_names_calls_and_leaves_what_notes_say(vault):
+    Path(vault.root, ".cortex-project").write_text("shop\n")
+    ids = write_notes(vault.root, 200)
+    note = next(Path(vault.root, "records").rglob(f"{ids[-1]}.md"))
+    note.write_text(
+        note.read_text().replace("**What.**", "**What.** `cortex show ID` 2 more: cortex show ID.")
+    )
+    uri = "cortex://briefing/shop/main"
+    text = read_resource(uri, request_in(vault), select_tools(["default"]))["text"]
+    assert "`show(id=HANDLE)`" in text
+    assert re.search(r"^- \d+ more: search\(query=.*\)$", text, re.MULTILINE)
+    assert "cortex show HANDLE" not in text
+    with_none = read_resource(uri, request_in(vault), select_tools(["status"]))["text"]
+    assert "`cortex show HANDLE`" in with_none
+
+
+def test_a_search_for_what_is_superseded_leads_to_it(vault, ask):
+    note = Path(vault.root, "records", "decision", "use-quinces-k3f7q2.md")
+    note.parent.mkdir(parents=True)
+    note.write_text(
+        "---\nid: use-quinces-k3f7q2\ntype: decision\nstatus: superseded\n---\n\n# Use quinces\n"
+    )
+    hint = 'search(query="status:superseded,pruned,deleted quinces")'
+    assert hint in ask("search", query="quinces")
+    assert "Use quinces" in ask("search", query="status:superseded,pruned,deleted quinces")
+
+
+def test_a_problem_of_another_note_is_said_once(vault):
+    write_notes(vault.root, 12)
+    broken = Path(vault.root, "records", "decision", "torn-k3f7q2.md")
+    broken.write_text("---\nid: [torn\n---\n\n# Torn\n")
+    tools, told = select_tools(["default"]), set()
+
+    def find(query: str) -> str:
+        return call_tool(
+            "search", tools["search"], {"query": query}, request_in(vault), tools, told=told
+        ).text
+
+    assert "frontmatter cannot be read" in find("queue")
+    assert "frontmatter cannot be read" not in find("queue")
+    assert "no filter" in find("colour:red queue")
+    assert "no filter" in find("colour:red queue")  # of the query, not of a note

@@ -109,7 +109,7 @@ def _read_arguments(verb: str, word: str, text: str, at: int) -> tuple[HintedCal
     declared = declaration_of(load_verb(verb))
     flags, places = arguments.flags_of_verb(declared), declared.arguments
     words = [] if word in VERBS else [*ALIASES[word][1:]]
-    used, awaits, end = 0, False, at
+    used, awaits, is_query, end = 0, False, False, at
     for token in _WORD_RE.finditer(text, at):
         bare = token[0] if token[0][0] in "'\"" else token[0].rstrip("`.:)")
         flag, equals, _ = bare.partition("=")
@@ -119,11 +119,12 @@ def _read_arguments(verb: str, word: str, text: str, at: int) -> tuple[HintedCal
             awaits = False
         elif (option := flags.get(flag)) or flag in arguments.HELP_FLAGS:
             awaits = bool(option and option.type is not bool and not equals)
-        elif places and _fits(places[min(used, len(places) - 1)], bare):
+        elif places and (is_query or _fits(places[min(used, len(places) - 1)], bare)):
             used += 1
         else:
             break
         words.append(bare)
+        is_query = verb == "search" and words[0] == "--all"  # whatever follows, pears or for
         end = token.start() + len(bare)
         if bare != token[0]:
             break

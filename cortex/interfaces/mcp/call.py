@@ -34,9 +34,11 @@ def call_tool(
     tools: Mapping[str, Tool] | None = None,
     *,
     is_whole: bool = False,
+    told: set[object] | None = None,
 ) -> ToolAnswer:
     """Call the verb of a tool; hints name the asker's `tools` alone, by default this one. `is_whole`: without
-    pages. Arguments that stand for none are not given. Raises `CortexError`, and `OSError`."""
+    pages. `told`: problems of notes that the texts of lists have named, and name no more; it grows.
+    Arguments that stand for none are not given. Raises `CortexError`, and `OSError`."""
     declared, tools = declare(tool), {name: tool} if tools is None else tools
     has_pages = pages.has_pages(tool.verb) and not is_whole
     known = {one.label: one for one in declared.parameters if one.label}
@@ -65,6 +67,10 @@ def call_tool(
     content = render.as_json(answer)
     if has_pages and tool.verb in pages.MAX_NOTES:
         answer = answer._replace(total=len(answer.hits))  # what is left is told by the cursor
+        if told is not None:
+            new = tuple(one for one in answer.problems if (root, one) not in told)
+            told.update((root, one) for one in new if one.where != "query")
+            answer = answer._replace(problems=new)
     text = answer_text(tool, answer, root, tools, request.named)
     for hit in content["hits"] if tool.preview else ():
         hit["snippet"] = shorten(hit["snippet"], tool.preview)

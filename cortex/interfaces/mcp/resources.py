@@ -13,16 +13,17 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.call import call_tool
-from cortex.interfaces.mcp.text import neutralize
+from cortex.interfaces.mcp.text import FRAME_COMMAND_RE, neutralize, say_commands
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
 
 _MARKDOWN, _JSON = "text/markdown", "application/json"
 _PROMPT_ROOMS = ("prompts", "commands")  # ours, and the commands of the plugin
 _WITHOUT_SHELL = (
-    "Where there is no shell, use tools in place of these commands: recall, search and show to look,"
+    "Where there is no shell, use tools in place of what begins with `cortex`: recall, search and show to look,"
     " capture with a line such as `Decision: …` to keep, revise and supersede to correct.\n\n"
 )
+_COMMAND_RE = lazy_re(r"^cortex .+$|(?<=`)cortex [^`\n]+(?=`)", re.MULTILINE)
 _FIELD_RE = lazy_re(r'^([a-z-]+): (".*")$', re.MULTILINE)
 _DECISIONS = {"type": ["decision", "rejection"], "number": 200, "branch": ".", "project": "."}
 
@@ -65,18 +66,20 @@ def read_resource(uri: str, request: Request, tools: Mapping[str, Tool]) -> dict
             given = {name: unquote(part) for name, part in found.groupdict().items()}
             answer = call_tool(uri, one.tool, given, request, tools, is_whole=True)
             text = answer.content.get("text", answer.text)  # of a note and a briefing the whole
+            text = say_commands(FRAME_COMMAND_RE, text, tools) if one.tool.verb == "brief" else text
             text = json.dumps(answer.content) if one.kind == _JSON else text
             return {"uri": uri, "mimeType": one.kind, "text": text}
     raise NotFoundError(f"there is no resource {uri}", f"resources: {', '.join(RESOURCES)}")
 
 
-def fill_prompt(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """A prompt with its words filled in. Raises `NotFoundError`."""
+def fill_prompt(name: str, given: Mapping[str, str], tools: Mapping[str, Tool]) -> dict[str, Any]:
+    """A prompt with its words filled in, for a client with these tools. Raises `NotFoundError`."""
     for known, fields, body in read_prompts():
         if known == name:
-            words = neutralize(arguments.get("words", ""))
-            text = body.replace("$ARGUMENTS", words).strip()
-            text = (_WITHOUT_SHELL if "```sh" in body else "") + text
+            words = neutralize(given.get("words", ""))
+            said = say_commands(_COMMAND_RE, body, tools)
+            text = said.replace("```sh", "```").replace("$ARGUMENTS", words).strip()
+            text = (_WITHOUT_SHELL if "\ncortex " in said else "") + text
             message = {"role": "user", "content": {"type": "text", "text": text}}
             return {"description": fields["description"], "messages": [message]}
     known = ", ".join(name for name, *_ in read_prompts())

@@ -91,6 +91,7 @@ class ToolServer:
         self._structured = structured  # answers as JSON, too
         self._find = find  # takes the folders of the client's workspace, and a vault's name
         self._cwd = cwd
+        self._told: set[object] = set()  # problems of notes, which a model reads once
         self._listed: _Json = {}
         self._had_vault = self._offers_vaults = False
         self._is_list_old = False  # and the client has to be told
@@ -135,7 +136,7 @@ class ToolServer:
             if asked := str(values.pop("vault", None) or ""):
                 client = client._replace(vault=asked)
             request = self._request(client)._replace(named=asked)
-            answer = call_tool(name, tool, values, request, self._tools)
+            answer = call_tool(name, tool, values, request, self._tools, told=self._told)
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": explain(error, "\n")}], "isError": True}
         shown: _Json = {"content": [{"type": "text", "text": answer.text}], "isError": False}
@@ -152,7 +153,7 @@ class ToolServer:
         from cortex.interfaces.mcp import resources  # noqa: PLC0415  as above
 
         words = {key: str(one) for key, one in _object_of(params.get("arguments")).items()}
-        return resources.fill_prompt(_text_of(params, "name"), words)
+        return resources.fill_prompt(_text_of(params, "name"), words, self._tools)
 
     def stamp(self, folders: tuple[str, ...]) -> object:
         """What differs when a resource may read otherwise than before."""

@@ -33,6 +33,10 @@ from cortex.interfaces.mcp.tools import Tool, declare
 
 _SNIPPETS_CHARS = 1_000  # of all hits together; of one between these
 _MIN_SNIPPET_CHARS, _MAX_SNIPPET_CHARS = 60, 120
+# Commands of ours in the text of a frame, whose other lines tell of notes.
+FRAME_COMMAND_RE = lazy_re(
+    r"(?<=`)cortex show HANDLE(?=`)|(?<=(?:more| all| out): )cortex [^\[\n]+$", re.MULTILINE
+)
 _EVENTS_RE = lazy_re(r"\A(---\n(?:.+\n)*?provenance:\n)  events: .*\n")
 # A verb of which a profile may have no tool -> the status by which `revise` does the same.
 _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "restore": "active"}
@@ -52,9 +56,9 @@ def answer_text(
         marked = render.marked_text(tool.verb, answer)
         text = _finish(marked, root, lambda words: reword(words, tool, tools, vault))
     text = text.strip("\n")
-    if not render.is_framed(tool.verb, answer):
-        text = escape_for_agent(f"\n{text}")[1:]
-    return readable(text)
+    if render.is_framed(tool.verb, answer):
+        return readable(say_commands(FRAME_COMMAND_RE, text, tools))
+    return readable(escape_for_agent(f"\n{text}")[1:])
 
 
 def _finish(marked: str, root: str, say: Callable[[str], str]) -> str:
@@ -91,6 +95,14 @@ def _short_name(place: str, root: str) -> str:
     return escape(f'"{name}"' if " " in name else name)
 
 
+def say_commands(which: re.Pattern[str], text: str, tools: Mapping[str, Tool]) -> str:
+    """The text with these commands as calls of the tools; one that none can make stays."""
+    one, lead = Tool("show"), "call "
+    return which.sub(
+        lambda found: reword(found[0], one, tools).removeprefix(lead) or found[0], text
+    )
+
+
 def reword(words: str, tool: Tool, tools: Mapping[str, Tool], vault: str = "") -> str:
     """A hint of an answer of `tool` with its commands as calls of these tools, in this vault; see `hint.reword`."""
     verbs = {one.verb for one in tools.values()}
@@ -109,6 +121,8 @@ def _say_call(call: hint.HintedCall, tools: Mapping[str, Tool], vault: str) -> s
             given |= {"status": status, **one}
         elif tool.verb != call.verb:
             continue
+        if tool.verb == "search" and given.pop("all", False):  # an option that few tools have
+            given["query"] = f"status:superseded,pruned,deleted {given.get('query', '')}".strip()
         is_fixed = all(given.pop(key, key == "yes") == one for key, one in tool.fixed.items())
         parameters = {one.name: one for one in declare(tool).parameters if one.label}
         lacks = {key for key, one in parameters.items() if one.required} - given.keys()
