@@ -684,7 +684,11 @@ def test_a_history_rewritten_under_us_takes_no_note_away(stranger, mine) -> None
     done = clone.cortex("sync")
     assert (done.returncode, "was rewritten; nothing was merged" in done.stdout) == (1, True)
     assert "records/decision/later.md" in clone.notes()
-    clone.git("push", "-q", "origin", "HEAD")
+    before = clone.head()
+    followed = clone.cortex("sync", "--follow")
+    assert f"git log {before[:10]} shows the history before it" in followed.stdout
+    assert "records/decision/later.md" not in clone.notes()
+    clone.git("push", "-q", "origin", f"{before}:main")
     assert "records/decision/later.md" in mine("third").notes()
 
 

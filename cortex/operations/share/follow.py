@@ -57,7 +57,8 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
         return ""
     if not follows:
         message = f"the history of {up.remote}/{up.remote_branch} was rewritten; nothing was merged"
-        hint = "cortex sync --follow takes it, puts your own commits on top, and drops the old one"
+        lost = f"git diff --stat {seen[:10]} {theirs[:10]} shows what it changes"
+        hint = f"{lost}; cortex sync --follow takes it, with your own commits on top"
         raise CortexError(message, hint)
     tips = [seen, *lists[0].tips, *lists[1].tips]
     known = [one for one in tips if one and git_cli.find_commit(root, one)]

@@ -104,14 +104,14 @@ def sync(
     again once their markers are gone.
 
     Where the remote's history was rewritten, as by cortex erase --history, it stops. With --follow
-    it takes that history, puts your own commits on top of it, and drops the old one here. Where
-    files were erased there and you have commits of your own, it stops, too: --follow erases the same
-    in them.
+    it takes that history, with your own commits on top of it, and drops the old one if erase rewrote
+    it. Where files were erased there and you have commits of your own, it stops, too: --follow erases
+    the same in them.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
     only_records: leave your own notes and attachments as they are
-    follow: take a history that was rewritten, and drop the old one
+    follow: take a history that was rewritten
     publish: files that were held back, and may be published as they stand
 
     Example: cortex sync
@@ -308,7 +308,9 @@ class _SyncRun:
         raise CortexError(message, "cortex sync, a little later")
 
     def _follow(self, up: Upstream, theirs: str) -> None:
-        """Stop where the remote's history was rewritten, or take it and drop the old one."""
+        """Stop where the remote's history was rewritten, or take it. The old history is dropped where
+        `cortex erase` rewrote it; else git keeps it for a while: a push by mistake loses no note."""
+        before = git_cli.find_commit(self.root, "HEAD")
         start = follow.find_start(self.root, up, theirs, follows=self.follows)
         if start:
             if eraser := follow.derive_eraser(self.root, follow.list_at(self.root, theirs)):
@@ -323,9 +325,12 @@ class _SyncRun:
         elif grown := follow.find_grown(self.root, theirs):
             self._follow_list(grown, theirs, up.remote)
         # Without a start an earlier sync has followed, and waited for a person.
-        if self.follows and (start or erased.read_list(self.root).rewritten):
+        if self.follows and erased.read_list(self.root).rewritten:
             self.follows = False
             rewrite.drop_old(self.root)
+        elif start:
+            kept = f"was rewritten; git log {before[:10]} shows the history before it"
+            self.resolved.append(MergeResolution(up.remote, kept))
 
     def _follow_list(self, grown: ErasedList, theirs: str, remote: str) -> None:
         """Stop where files were erased on the remote, its history kept, or erase the same here. With
