@@ -13,7 +13,7 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.resources import fill_prompt, read_prompts, read_resource
-from cortex.interfaces.mcp.text import reword
+from cortex.interfaces.mcp.text import FRAME_COMMAND_RE, reword, say_commands
 from cortex.interfaces.mcp.tools import known_tools, select_tools
 from tests.interfaces.test_mcp_tools import request_in
 
@@ -268,11 +268,7 @@ def test_a_command_that_no_tool_can_do_stays_in_a_prompt_with_a_note():
 
 def test_a_briefing_names_calls_and_leaves_what_notes_say(vault):
     Path(vault.root, ".cortex-project").write_text("shop\n")
-    ids = write_notes(vault.root, 200)
-    note = next(Path(vault.root, "records").rglob(f"{ids[-1]}.md"))
-    note.write_text(
-        note.read_text().replace("**What.**", "**What.** `cortex show ID` 2 more: cortex show ID.")
-    )
+    write_notes(vault.root, 200)
     uri = "cortex://briefing/shop/main"
     text = read_resource(uri, request_in(vault), select_tools(["default"]))["text"]
     assert "`show(id=HANDLE)`" in text
@@ -280,6 +276,8 @@ def test_a_briefing_names_calls_and_leaves_what_notes_say(vault):
     assert "cortex show HANDLE" not in text
     with_none = read_resource(uri, request_in(vault), select_tools(["status"]))["text"]
     assert "`cortex show HANDLE`" in with_none
+    of_a_note = "- Ask `cortex show ID`, or for 2 more: cortex show ID [k3f7q2]"
+    assert say_commands(FRAME_COMMAND_RE, of_a_note, select_tools(["default"])) == of_a_note
 
 
 def test_a_search_for_what_is_superseded_leads_to_it(vault, ask):
