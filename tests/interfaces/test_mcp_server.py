@@ -165,7 +165,7 @@ def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, va
         ask.read("capture", content="Decision: publish the notes with SQLite, since it is one file")
         said = "Talked about the release.\n\n- [ ] Ana: write the notes, due 2026-12-01\n- [ ] Ben: call the printer"
         told = ask.read("capture", content=said)
-        assert re.search(r"(?m)^2 actions\n\w{6}  Write the notes  for Ana, due 2026-12-01$", told)
+        assert re.search(r"(?m)^2 actions\n\S+  Write the notes  for Ana, due 2026-12-01$", told)
         ask.read("capture", content="Preference: indent code with tabs")
     with agent(plain=True) as ask:
         found = ask.read("recall", query="how do we publish the notes").splitlines()
