@@ -19,6 +19,7 @@ from cortex.core.redact.secrets import sanitize_text
 
 GUARD_VARIABLE, IN_MODEL = "CORTEX_HOOK", "model"  # in its environment: our hooks are silent
 _MARK_VARIABLE = "CORTEX_MODEL_RUN"  # another value for each run: daemons of it are known by it
+_QUIET_PASSES, _PAUSE_SECONDS = 2, 0.02  # without a process of the command, and between two
 _MAX_KILL_PASSES = 50
 _MAX_STDERR_BYTES = 65_536  # of standard error that are kept, the last ones
 # Between two looks at whether it has ended while a child of it keeps a pipe open.
@@ -97,9 +98,14 @@ def _run(
         finally:
             with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
                 os.killpg(process.pid, signal.SIGKILL)
-            for _ in range(_MAX_KILL_PASSES):  # they may start others meanwhile
-                if not _kill_marked(mark.encode()):
+            quiet_passes = 0
+            for _ in range(_MAX_KILL_PASSES):
+                # A process that starts another and ends, or becomes another program, at the moment
+                # of a pass is seen in none: one quiet pass proves nothing.
+                quiet_passes = 0 if _kill_marked(mark.encode()) else quiet_passes + 1
+                if quiet_passes == _QUIET_PASSES:
                     break
+                time.sleep(_PAUSE_SECONDS)
     return output, stderr, process.returncode
 
 
