@@ -28,6 +28,7 @@ from cortex.core.model.note_status import (
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest, default_scope
 from cortex.core.model.relation import link_names_of, title_keys_of
+from cortex.core.model.session_asks import as_title, subjects_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import scope_of_one_person
@@ -209,8 +210,6 @@ def _event_title(note: notes.Note, tier: int) -> str:
     did; empty for a note of another kind."""
     if tier != TIER_TRAIL:
         return ""
-    from cortex.core.model.session_asks import as_title, subjects_of  # noqa: PLC0415  2 ms of patterns
-
     turn = parse_turn_summary(structured_part(raw_content(note.text) or ""))
     said = utterances(turn.message)
     prompts = [one.text for one in said if one.role == USER and not one.about]

@@ -22,7 +22,7 @@ from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_en
 from cortex.index.note_summary import summarize_note
 from cortex.index.state_file import open_catalogue
 from cortex.index.vectors.vector_file import text_key
-from cortex.vault import files, private
+from cortex.vault import files, private, settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import briefing_cache
@@ -96,8 +96,6 @@ class Reindexing:
     def _load_settings(self) -> tuple[tuple[str, ...], str, list[Problem]]:
         """The `exclude`, the engine and the problems of the settings; of unreadable ones those of
         the last index. Raises `CortexError` if there is none, and private notes might be indexed."""
-        from cortex.vault import settings  # noqa: PLC0415  6 ms that one changed note need not pay
-
         wanted = settings.load(self.root)
         if wanted.is_readable:
             noted = list(wanted.problems)

@@ -6,6 +6,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.light import cache, re
 from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.tables import read_sections
 
 NONE, SHORT, FULL = "none", "short", "full"
 PROMPT_POLICIES = (NONE, SHORT, FULL)
@@ -24,8 +25,6 @@ _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n+")
 
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
-    from cortex.core.text.tables import read_sections  # noqa: PLC0415  for long prompts alone
-
     return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE)
 
 

@@ -16,6 +16,8 @@ from cortex.interfaces.cli import render
 from cortex.interfaces.declare import is_absent, load_verb, refuse_unknown
 from cortex.interfaces.mcp.text import answer_text, neutralize, neutralize_json, reword
 from cortex.interfaces.mcp.tools import Tool, declare
+from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.find.resolve_session import list_live_sessions, session_name
 from cortex.vault.locate import Vault
 
 
@@ -83,12 +85,6 @@ def call_tool(
 def _only_live_session(vault: Vault, caller: Caller, project: str) -> str:
     """The name of the project's live session if there is exactly one, else empty. A prompt without a
     session would begin a new one."""
-    from cortex.operations.capture.project_context import resolve_project  # noqa: PLC0415  5 ms
-    from cortex.operations.find.resolve_session import (  # noqa: PLC0415
-        list_live_sessions,
-        session_name,
-    )
-
     project = resolve_project(vault, caller, project)
     live = query_index(
         vault, no_progress, lambda index: list_live_sessions(index.catalogue, caller.now)

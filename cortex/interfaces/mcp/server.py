@@ -16,6 +16,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.tools import Tool, read_listing
+from cortex.vault.git.checkout import branch_of
 from cortex.vault.locate import Vault
 from cortex.vault.state.known_vaults import Workplace, list_vaults
 from cortex.vault.templates import read_template
@@ -158,7 +159,6 @@ class ToolServer:
     def stamp(self, folders: tuple[str, ...]) -> object:
         """What differs when a resource may read otherwise than before."""
         from cortex.index.refresh import query_index  # noqa: PLC0415  as above
-        from cortex.vault.git.checkout import branch_of  # noqa: PLC0415
 
         try:
             vault, folder = self._find(folders)

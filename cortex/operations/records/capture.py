@@ -11,6 +11,7 @@ from cortex.core.redact.secrets import redact, sanitize_text
 from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture.capture import clean_tags, new_event_id, publish_event
+from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
@@ -100,7 +101,6 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
     from cortex.core.notes import note as notes  # noqa: PLC0415
     from cortex.operations.records.similar import made_record  # noqa: PLC0415
     from cortex.operations.upkeep.normalize_now import normalize_now  # noqa: PLC0415
-    from cortex.vault import files  # noqa: PLC0415
 
     layout, id_, made = vault.layout(), answer.id, []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cortex.core.briefing import passage
 from cortex.core.briefing.compose import (
     EVERYWHERE,
     KNOWLEDGE,
@@ -209,8 +210,6 @@ def _order_by_flaws(
     stand alone worst come last, or not at all."""
     if not any(entry.layer in RULE_LAYERS for entry in entries):
         return entries
-    from cortex.core.briefing import passage  # noqa: PLC0415  compiling its patterns takes 5 ms
-
     kept = []
     for entry, row in zip(entries, rows, strict=True):
         if entry.layer not in RULE_LAYERS:
