@@ -92,7 +92,7 @@ class Vault:
         print: bool = False,
         into: Literal["", "rules", "agents", "skill", "none"] = "",
     ) -> BriefResult:
-        """Say what a session in this project has to know."""
+        """Print what a session in this project needs to know."""
 
     def capture(
         self,
@@ -109,7 +109,7 @@ class Vault:
         """Keep a text as an event in the inbox and print its id."""
 
     def changes(self, since: str = "") -> ChangeFeed:
-        """List the notes that came, changed or went since a cursor."""
+        """List the notes added, changed or removed since a cursor."""
 
     def consolidate(
         self,
@@ -127,7 +127,7 @@ class Vault:
         """Find records that may say the same, or make them one."""
 
     def context(self, *, project: str = "", branch: str = "", number: int = 20) -> ContextResult:
-        """Say where work stood: last sessions, prompts, what matters."""
+        """Show where work stood: last sessions, prompts, what matters."""
 
     def delete(self, id: str, *, hard: bool = False, yes: bool = False) -> RecordChange:
         """Delete a record; its file stays, with the status `deleted`."""
@@ -144,13 +144,13 @@ class Vault:
         print_prompt: bool = False,
         answer: str | None = None,
     ) -> DistillResult:
-        """Have a model of your own say what sessions were about."""
+        """Have a model of your own summarize sessions as records."""
 
     def doctor(self, *, fix: bool = False) -> DoctorResult:
-        """Name what is wrong with the vault, and what to do about it."""
+        """Report what is wrong with the vault, and how to fix it."""
 
     def done(self, id: str) -> RecordChange:
-        """Say that an action is done."""
+        """Mark an action as done."""
 
     def embed(self, *, dry_run: bool = False) -> EmbedResult:
         """Give passages vectors, to find notes by meaning."""
@@ -244,7 +244,7 @@ class Vault:
         path: str = "",
         dry_run: bool = False,
     ) -> ImportResult:
-        """Capture what agents' earlier sessions on this disk said."""
+        """Capture earlier sessions of agents from this disk."""
 
     def init(
         self,
@@ -340,7 +340,7 @@ class Vault:
         """Gather what some days were about, or keep a reflection."""
 
     def relate(self, record: str, kind: str, other: str, *, remove: bool = False) -> RelationChange:
-        """Say how a record relates to another note, or take it back."""
+        """Relate a record to another note, or remove a relation."""
 
     def remind(
         self,
@@ -351,7 +351,7 @@ class Vault:
         branch: str = "",
         number: int | None = None,
     ) -> Reminder:
-        """Say what the vault knows that bears on a prompt, if anything."""
+        """Print what the vault knows about a prompt, if anything."""
 
     def restore(self, ids: Iterable[str] | str) -> RestoreResult:
         """Bring back what was archived, deleted, superseded or pruned."""
@@ -381,7 +381,7 @@ class Vault:
         branch: str = "",
         reviewed: bool = False,
     ) -> RecordChange:
-        """Mend, withdraw or finish a record."""
+        """Correct, withdraw or finish a record."""
 
     def save(
         self,
@@ -453,10 +453,10 @@ class Vault:
         """Show a note whole, or explain how much it matters."""
 
     def status(self, *, branch: str = "") -> StatusResult:
-        """Say what the vault holds, what is open, what needs a look."""
+        """Show what the vault holds, what is open, what needs a look."""
 
     def supersede(self, old: str, *, by: str = "", reason: str = "") -> RecordChange:
-        """Say that a record no longer holds, and which one does."""
+        """Mark a record as no longer true, and name its replacement."""
 
     def sync(
         self,
@@ -497,7 +497,7 @@ class Vault:
         branch: str = "",
         reviewed: bool = False,
     ) -> RecordChange:
-        """Mend, withdraw or finish a record."""
+        """Correct, withdraw or finish a record."""
 
 def search(
     conn: Vault | str | os.PathLike[str], query: str, limit: int = 10, **options: Any

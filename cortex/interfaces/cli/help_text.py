@@ -79,7 +79,10 @@ def verb_lines(declared: Declaration) -> Iterator[str]:
             yield from ("", f"{heading}:")
         for written, parameter in section:
             choices = [] if parameter.is_option else choices_of(parameter.type)
-            meaning = f"{parameter.meaning} ({', '.join(choices)})".removesuffix(" ()")
+            is_named = all(choice in parameter.meaning for choice in choices)
+            meaning = (
+                parameter.meaning if is_named else f"{parameter.meaning} ({', '.join(choices)})"
+            )
             is_long = len(written) > indent - 4
             if is_long:
                 yield f"  {written}"

@@ -62,20 +62,22 @@ def mcp(
 ) -> McpResult:
     """Serve the memory to agents over the Model Context Protocol.
 
-    Over standard input and output, as agents' hosts start it, or over HTTP, where every request brings
-    a token: yours, which token prints, or what $CORTEX_MCP_TOKEN holds; others than this machine are
-    let in with the second alone. install writes the server into the settings of a host, and changes no
-    other byte; where they have its address, the token's line. Then it starts the server as the host does
-    and says what it saw. remove takes the entry out again. HTTP needs the package mcp, an extra.
+    install writes the server into the settings of a host, and changes no other byte. Then it starts
+    the server as the host does, and prints the result. remove takes the entry out again.
+
+    serve uses standard input and output, as hosts start it. With --http it needs the package mcp, an
+    extra, and each request needs a token: yours, which cortex mcp token prints, or the one in
+    $CORTEX_MCP_TOKEN. Only with $CORTEX_MCP_TOKEN can other machines connect. An entry that has the
+    server's address gets from install the line that sends the token.
 
     action: serve (by default), install, remove or token
-    hosts: of install and remove: claude, claude-desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
-    tools: profiles or names: default (unless you say), agent, admin, briefing, all
+    hosts: for install and remove: claude, claude-desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
+    tools: profiles or names of tools: default, agent, admin, briefing, all
     http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
     allow: with --http, names under which others may reach it
-    structured: answer as JSON, too, for a program; a model then sees the JSON alone
-    user: of install and remove: your own settings, for all projects
-    dry_run: of install and remove: show what would change, and change nothing
+    structured: answer with JSON, too, for a program; most models then see only the JSON
+    user: for install and remove: your own settings, for all projects
+    dry_run: for install and remove: show what would change, and change nothing
 
     Example: cortex mcp --tools agent
     Example: cortex mcp install claude cursor

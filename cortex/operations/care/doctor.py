@@ -63,7 +63,7 @@ class DoctorResult(NamedTuple):
 def doctor(
     vault: Vault, caller: Caller, *, fix: Annotated[bool, PERSON_SETTING] = False
 ) -> DoctorResult:
-    """Name what is wrong with the vault, and what to do about it.
+    """Report what is wrong with the vault, and how to fix it.
 
     No file is changed without --fix. Checked are notes, clashing ids and names, links to no note,
     briefings, hooks and the repository. --fix registers the merge drivers, heals briefings, merges what

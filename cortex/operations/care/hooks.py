@@ -70,20 +70,21 @@ def hooks(
 ) -> HooksResult:
     """Wire Cortex into agents, so that what a session learns stays.
 
-    What is kept of one session, the next one starts with. Only entries of Cortex are written, replaced
-    and removed; every other byte of the settings stays. In a project, Claude Code is wired in
-    .claude/settings.local.json, which git does not share, with the path of this Python. Other hosts
-    have no such file: there, and with --shared, the entry is a shell command that runs this Python if
-    it is there, else cortex from the PATH, else nothing. What was wired is run once, in a vault that is
-    gone afterwards; status repeats that, and starts the servers of cortex mcp install. A file .cortex-off in a folder, CORTEX_OFF=1,
-    or enabled = false below [hooks] in cortex.toml switch hooks off. For opencode there is
-    plugins/opencode/cortex.ts.
+    Each session then starts with what earlier ones kept. install and remove change only the entries
+    of Cortex; every other byte of the settings stays. install runs the hook once in a temporary vault
+    and prints the result; status repeats that, and starts the servers of cortex mcp install.
+
+    In a project, Claude Code is wired in .claude/settings.local.json, which git does not share, with
+    the path of this Python. For other hosts, and with --shared, the entry is a shell command for any
+    machine: it runs this Python if it exists, else cortex from the PATH, else nothing. opencode uses
+    plugins/opencode/cortex.ts. A file .cortex-off in a folder, CORTEX_OFF=1, or enabled = false below
+    [hooks] in cortex.toml switches hooks off.
 
     action: install, remove or status
     hosts: claude, codex, gemini, cursor, copilot, windsurf; remove and status take all by default
     project: the settings of the project around the working directory; the default
     user: your own settings, for all projects
-    shared: of Claude Code the file of the project that git shares, with the line for any machine
+    shared: for Claude Code the project's file that git shares, with the command for any machine
     dry_run: show what would change in which file, and change nothing
 
     Example: cortex hooks install claude

@@ -61,27 +61,26 @@ def init(
 ) -> InitResult:
     """Make a folder a vault; no note in it changes.
 
-    It may be an Obsidian vault or a folder of notes. Where there is no git repository around the
-    folder one is made; nothing is committed. At the root of the repository a file .cortex-project
-    is written, unless there is one: it names the project, so that a clone, a copy, a move or a new
-    remote does not make another one of it.
+    The folder may be empty, an Obsidian vault or any folder of notes. If it is in no git repository,
+    init makes one, and commits nothing. A file .cortex-project at the root of the repository names
+    the project, so that a clone, a copy, a move or a new remote keeps its name; one that exists stays.
 
-    Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
-    installs none of them. What wires Claude Code is printed as JSON.
+    Settings of agents in the folder, such as .claude or .mcp.json, are listed; Cortex neither trusts
+    nor installs them. The settings that wire Claude Code by hand are printed as JSON.
 
     In an Obsidian vault --obsidian adds events/ and inbox/, which are for machines, to its excluded
-    files; on a terminal this is asked. No other byte of its settings changes.
+    files; on a terminal init asks. No other byte of its settings changes.
 
     directory: the folder, made when missing; by default the working directory
-    default: make it the vault that commands use where no other is found
+    default: use it for commands where no other vault is found
     obsidian: exclude events and inbox from the search and graph of Obsidian
     no_obsidian: include them again, and do not ask
     folder: put everything of Cortex below this folder of a new vault
     no_git: make no git repository
-    setup: in the project around the working directory write two files in .claude/rules/, the
-        briefing and how to mark what is to be kept, for Claude Code without hooks
-    force: with --setup, over files of these names that Cortex did not write
-    wire: with --setup, write hooks and MCP server into the project's settings of Claude Code, too
+    setup: write two files into .claude/rules/ of the project around the working directory, for Claude
+        Code without hooks: the briefing, and how to mark what Cortex keeps
+    force: with --setup, replace files of these names that Cortex did not write
+    wire: with --setup, also write hooks and MCP server into the project's settings of Claude Code
 
     Example: cortex init ~/notes --default
     Example: cortex init ~/notes --obsidian --folder cortex

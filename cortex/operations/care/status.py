@@ -79,7 +79,7 @@ class StatusResult(NamedTuple):
 
 
 def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
-    """Say what the vault holds, what is open, what needs a look.
+    """Show what the vault holds, what is open, what needs a look.
 
     What is overdue or stale, and what waits. Stale is what has been open and unchanged for 30 days.
     Sessions that had no event for a day are listed as orphans. Faded is what cortex lifecycle

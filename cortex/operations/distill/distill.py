@@ -98,7 +98,7 @@ def distill(
     print_prompt: bool = False,
     answer: Annotated[str | None, OUTSIDE_PATH] = None,
 ) -> DistillResult:
-    """Have a model of your own say what sessions were about.
+    """Have a model of your own summarize sessions as records.
 
     And what of them is worth knowing. The model is a command that you name in your own settings, never
     in those of a vault: it reads a prompt on standard input and answers JSON. It is given the turns

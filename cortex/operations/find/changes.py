@@ -1,4 +1,4 @@
-"""Which notes have changed since a moment that a cursor names."""
+"""The verb `changes`: which notes were added, changed or removed since a cursor."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from cortex.vault.locate import Vault
 
 
 class ChangeFeed(NamedTuple):
-    """What has changed since a cursor."""
+    """The changes since a cursor, and the cursor for the next call."""
 
     changes: tuple[NoteChange, ...]
-    cursor: str  # of now, for the next time
-    resync: bool  # nothing is known since the cursor that was given: read the whole
+    cursor: str  # the current one
+    resync: bool  # the changes since the given cursor are not known: read all notes again
     problems: tuple[Problem, ...]
 
 
 def changes(vault: Vault, caller: Caller, since: str = "") -> ChangeFeed:
-    """List the notes that came, changed or went since a cursor.
+    """List the notes added, changed or removed since a cursor.
 
-    Each answer has a cursor, which the next call takes; it outlives every process. Without one,
-    the answer is the cursor of now. Where what changed is not known any more, as after cortex
-    rebuild, the answer says so (resync), and the whole is to be read again.
+    Each answer ends with a cursor for the next call, which stays valid across processes. Without one,
+    the answer is only the current cursor. If the changes since a cursor are no longer known, as after
+    cortex rebuild or cortex erase, the answer says so (resync): read all notes again.
 
     since: the cursor of an earlier answer
 

@@ -25,7 +25,7 @@ def remind(
     branch: str = "",
     number: Annotated[int, Between(1, MAX_LINES)] | None = None,
 ) -> Reminder:
-    """Say what the vault knows that bears on a prompt, if anything.
+    """Print what the vault knows about a prompt, if anything.
 
     Current records of the project, of no project, and those that are yours everywhere (scope
     personal or global, also of your own vault); in the place of what was superseded, what holds

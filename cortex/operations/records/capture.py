@@ -34,13 +34,13 @@ def capture(
 ) -> CaptureAnswer:  # fmt: skip
     """Keep a text as an event in the inbox and print its id.
 
-    The id is answered only when the event is on disk and would survive a power cut. On a terminal,
-    with --json, over MCP and in Python the answer says too what came of it: the records, which others
-    look like them and which they contradict; into a pipe goes the id alone. Text inside
-    <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].
+    The id is printed only when the event is on disk and would survive a power cut. On a terminal, with
+    --json, over MCP and in Python the answer also names each record made of the text, similar records
+    and those that it contradicts; a pipe gets only the id. Text inside <private>…</private> and
+    well-known secrets are never written: they become [REDACTED:kind].
 
-    text: what to keep; a single - reads standard input, and with --type meeting the name of a file the file
-    type: what it is: decision, gotcha, preference, action or another type of record; meeting, prompt or another type of event
+    text: what to keep; - or a pipe reads standard input; with --type meeting the name of a file reads the file
+    type: a type of record, such as decision, gotcha, preference or action, or of event, such as meeting or prompt
     content: the text, in place of TEXT
     session: the session that this belongs to
     project: the project; by default what the working directory's .cortex-project or git remote says

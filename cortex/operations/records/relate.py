@@ -73,7 +73,7 @@ def relate(
     *,
     remove: bool = False,
 ) -> RelationChange:
-    """Say how a record relates to another note, or take it back.
+    """Relate a record to another note, or remove a relation.
 
     Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies,
     refines, source_of. Their inverse names (referenced_by, superseded_by, …) are turned round: the

@@ -96,30 +96,30 @@ def revise(
     confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None, branch: str = "", reviewed: bool = False,
 ) -> RecordChange:  # fmt: skip
-    """Mend, withdraw or finish a record.
+    """Correct, withdraw or finish a record.
 
-    Every other byte of its file stays. The word `none` takes a field out. A text that is replaced
-    stays in an event, which `cortex history ID` shows. The answer says how to take it back.
+    Only what you name changes in its file; `none` as a value removes a field. A text that is replaced
+    stays in an event, which `cortex history ID` shows. The answer has the command that undoes it.
 
     id: the record: its id, the beginning of it, or a path
     title: the new title
     body: the new text; a single - reads standard input
     type: decision, gotcha, action or any other word
     topic: a stable key, for a record that was not saved with one
-    status: done finishes an action; archived, withdrawn (nothing holds in its place) or deleted sets a
-        record aside; active or open brings it back, and its replacement no longer says so
-    reason: why it is set aside, in a few words
+    status: done finishes an action; archived, deleted or withdrawn (no longer true, and nothing replaces
+        it) hides a record; active or open brings it back, and unlinks a record that replaced it
+    reason: why it is hidden, in a few words
     tags: comma-separated, in place of those it has
     add_tags: comma-separated, beside those it has
     remove_tags: comma-separated
-    project: the project; not of a record that was saved with a topic
-    scope: project, personal or global; not of a record that was saved with a topic
+    project: the new project; a record saved with a topic keeps its own
+    scope: project, personal or global; a record saved with a topic keeps its own
     owner: who an action is for
     due: a date, such as 2026-12-01
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
     branch: the branch
-    reviewed: you have looked at the text that lost in a merge
+    reviewed: confirm that you have looked at the text that lost in a merge
 
     Example: cortex revise use-sqlite-k3f7q2 --add-tags storage --priority 8
     Example: cortex revise order-the-cables-k3f7q2 --status done
@@ -180,7 +180,7 @@ def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> 
 
 
 def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
-    """Say that an action is done.
+    """Mark an action as done.
 
     A task that is ticked in the note of a meeting counts as done without this; and this ticks the
     task there. `cortex revise ID --status open` takes both back.

@@ -39,7 +39,7 @@ SUPERSEDES = "supersedes"
 def supersede(
     vault: Vault, caller: Caller, old: NoteName, *, by: NoteName = "", reason: str = ""
 ) -> RecordChange:
-    """Say that a record no longer holds, and which one does.
+    """Mark a record as no longer true, and name its replacement.
 
     The old one drops out of default answers; its id and every link to it still work, and both
     records link to each other. Run again after a crash, the command finishes what is left.

@@ -24,7 +24,7 @@ def brief(
     print: bool = False,
     into: Annotated[Literal["", "rules", "agents", "skill", "none"], PERSON_SETTING] = "",
 ) -> BriefResult:
-    """Say what a session in this project has to know.
+    """Print what a session in this project needs to know.
 
     What is pinned comes first, then decisions and rejections by their worth, the plan that is worked
     on, gotchas and patterns (those about files of the last sessions before others), what else is

@@ -46,7 +46,7 @@ class ProjectCounts(NamedTuple):
 
 
 class ContextResult(NamedTuple):
-    """A page of what one has to know to go on."""
+    """Where work stood in a project: sessions, prompts, records and counts."""
 
     project: str
     branch: str
@@ -65,14 +65,14 @@ def context(
     branch: str = "",
     number: Annotated[int, Between(1, 100)] = 20,
 ) -> ContextResult:
-    """Say where work stood: last sessions, prompts, what matters.
+    """Show where work stood: last sessions, prompts, what matters.
 
-    Five sessions, five prompts, and the records that matter most, of this branch first; without a
-    budget, which cortex brief has. In a folder without a project, of all projects.
+    Up to five sessions, five prompts and the most important records, those of this branch first.
+    Unlike cortex brief, it has no limit of tokens. In a folder without a project it covers all projects.
 
-    project: by default the one of the working directory
-    branch: by default the one that is checked out there
-    number: how many records at the most
+    project: by default that of the working directory
+    branch: by default the one checked out there
+    number: how many records at most
 
     Example: cortex context
     """

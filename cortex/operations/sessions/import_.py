@@ -99,7 +99,7 @@ def import_(
     path: Annotated[str, OUTSIDE_PATH] = "",
     dry_run: bool = False,
 ) -> ImportResult:
-    """Capture what agents' earlier sessions on this disk said.
+    """Capture earlier sessions of agents from this disk.
 
     And what they did, as their hooks would have done. By default the sessions of the project of the
     working directory. What hooks or an earlier import captured is not captured again, so an import may

@@ -51,18 +51,18 @@ def erase(
 ) -> EraseResult:
     """Erase words, or a record with its events, for good.
 
-    Words are found in any case, and within longer words. [ERASED] replaces them in texts, and erased
-    in names and links; nothing else in your own notes changes. An id erases the record, and of its
-    events all but where they came from. The vault lists what was erased, without the words, so that
-    no old clone brings it back; new text with the same words is not refused.
+    The words are found in upper and lower case, and inside longer words. In texts they become
+    [ERASED], in file names and links erased. An id erases the record and the text of its events.
+    The vault keeps a list of ids and hashes, never the words, so that no old clone brings them back;
+    new text with the same words is not refused.
 
-    Git's history keeps the words unless --history rewrites it: commits get other ids and lose their
-    signatures. The answer names a bundle of the old history and the commands that push the new one;
-    other clones take it with cortex sync --follow.
+    Git's history keeps the words unless --history rewrites it: commits get new ids and lose their
+    signatures. The answer names a bundle of the old history, and the commands that push the new one;
+    run cortex sync --follow in each other clone.
 
     words: the words, or the id of a record or event
-    history: erase it from git's history, too
-    dry_run: only list the places that hold it
+    history: erase from git's history, too
+    dry_run: only list the places that hold the words
     yes: do not ask, however many files change
 
     Example: cortex erase "Wilhelmina Quux" --dry-run

@@ -91,28 +91,28 @@ def sync(
 ) -> SyncResult:
     """Commit notes and records, merge what others pushed, push.
 
-    Your own notes and attachments go along where the vault is a repository of its own that holds no
-    code ([sync] notes = true or false says otherwise). What you staged, what is hidden or ignored,
-    what is still being written and every other kind of file stay as they are, and are named.
+    Your own notes and attachments are committed, too, where the vault is a repository of its own
+    without code; [sync] notes = true or false overrides that. Files that are staged, hidden, ignored,
+    still being written or of another kind stay as they are, and are listed.
 
-    What would be published for the first time is looked at. A file, or a new line in one, that looks
-    like a secret is held back, and so is what says scope: personal or scope: global, but in your own
-    vault. Each is named; the rest goes on, and the exit code is 1.
+    What would be published for the first time is checked. A file or a new line that looks like a
+    secret is held back, and so are notes with scope: personal or scope: global, except in your own
+    vault. Each is named; the rest is published, and the exit code is 1.
 
-    Your git decides whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
-    cannot merge are merged by their fields; only lines that both sides changed wait for you. Run it
-    again once their markers are gone.
+    Git's settings decide whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
+    cannot merge are merged field by field. Lines that both sides changed wait for you: remove the
+    conflict markers, then sync again.
 
-    Where the remote's history was rewritten, as by cortex erase --history, it stops. With --follow
-    it takes that history, with your own commits on top of it, and drops the old one if erase rewrote
-    it. Where files were erased there and you have commits of your own, it stops, too: --follow erases
-    the same in them.
+    Sync stops if the remote's history was rewritten, as by cortex erase --history. --follow rebases
+    your own commits onto that history, and deletes the old one if erase rewrote it. Sync also stops
+    if somebody erased files there and you have commits that are not pushed: --follow erases the
+    same in them.
 
-    no_push: take, but do not give
-    yes: go on although more than a fifth of the notes would be removed
+    no_push: fetch and merge, but do not push
+    yes: continue even if more than a fifth of the notes would be removed
     only_records: leave your own notes and attachments as they are
     follow: take a history that was rewritten
-    publish: files that were held back, and may be published as they stand
+    publish: files that were held back, to publish as they are
 
     Example: cortex sync
     Example: cortex sync --no-push
