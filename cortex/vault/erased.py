@@ -28,6 +28,12 @@ class ErasedList(NamedTuple):
     rewritten: frozenset[str]  # the blobs that were taken out of the history, too
     tips: tuple[str, ...]  # the commits that branches and remotes had before that
 
+    def beyond(self, known: ErasedList) -> ErasedList:
+        """The events, records and blobs that another list does not name."""
+        events = {id_: new for id_, new in self.events.items() if id_ not in known.events}
+        blobs = {id_: new for id_, new in self.blobs.items() if id_ not in known.blobs}
+        return self._replace(events=events, records=self.records - known.records, blobs=blobs)
+
 
 def folder_of(root: str) -> str:
     """The folder of the list, vault-relative."""

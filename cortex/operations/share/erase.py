@@ -245,21 +245,15 @@ def apply(
     problems += try_heal(vault, caller)
     if not checkout.is_in_repository(root):
         return problems
-    for path in _list_held(root, objects):  # also what a run that was killed has changed
+    # Also what a run that was killed has changed.
+    has_any = objects and git_cli.has_commit(root)
+    for path in git.find_blobs(root, "HEAD", objects) if has_any else ():
         changed |= {path, _new_name(eraser, path)}
     changed = {one for one in changed if one in tracked or files.exists(root, one)}
     ours = changes.list_changes(root)
     more = sorted(changed - {one.path for one in ours})
     made = commit.commit_changes(root, [*ours, *(UncommittedChange(path, "M") for path in more)])
     return [*problems, *made.problems, *made.withheld]
-
-
-def _list_held(root: str, objects: dict[str, str]) -> Iterator[str]:
-    """The vault's files of which the last commit has one of these objects."""
-    below = os.fsdecode(git.prefix(root))
-    committed = git.list_files(root, "HEAD") if objects and git_cli.has_commit(root) else {}
-    names = (os.fsdecode(one) for one, id_ in committed.items() if id_ in objects)
-    return (name.removeprefix(below) for name in names if name.startswith(below))
 
 
 def _free_name(root: str, path: str, target: str) -> str:

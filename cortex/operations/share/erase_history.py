@@ -13,7 +13,7 @@ from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture.capture import new_event_id
 from cortex.vault import erased
-from cortex.vault.git import checkout, git_cli, objects, rewrite
+from cortex.vault.git import checkout, git_cli, objects, remotes, rewrite
 from cortex.vault.locate import Vault
 
 _PUSHED = ("refs/heads/", "refs/tags/")
@@ -78,7 +78,7 @@ def fetch_all(root: str) -> list[Problem]:
     """Fetch all branches of all remotes, so that they are rewritten as they are there now. Returns
     which remotes could not be reached."""
     problems = []
-    for remote in git_cli.run(root, ["remote"]).decode().split():
+    for remote in remotes.list_remotes(root):
         try:
             refs = f"+refs/heads/*:refs/remotes/{remote}/*"
             fetched = git_cli.run_remote(root, ["fetch", "--end-of-options", remote, refs])
@@ -94,11 +94,9 @@ def fetch_all(root: str) -> list[Problem]:
 def _list_remote_refs(root: str) -> list[RemoteRef]:
     """All refs that the remotes have now; nothing of one that does not answer."""
     there: list[RemoteRef] = []
-    for remote in git_cli.run(root, ["remote"]).decode().split():
+    for remote in remotes.list_remotes(root):
         with suppress(CortexError):
-            listed = git_cli.run_remote(root, ["ls-remote", "--refs", "--end-of-options", remote])
-            rows = (line.split("\t") for line in os.fsdecode(listed.stdout).splitlines())
-            there += [RemoteRef(remote, ref, id_) for id_, ref in rows]
+            there += [RemoteRef(remote, *one) for one in remotes.list_refs(root, remote).items()]
     return there
 
 
@@ -141,9 +139,7 @@ def rewrite_history(
     which refs of the remotes. What is no text stays."""
     root = vault.root
     found = rewrite.find_objects(root, eraser.holds)
-    below = os.fsdecode(objects.prefix(root))
-    inside = objects.list_files(root, "HEAD", [*filter(None, [below])])
-    held = {os.fsdecode(path)[len(below) :]: id_ for path, id_ in inside.items() if id_ in found}
+    held = objects.find_blobs(root, "HEAD", found)
     texts = objects.read_blobs(root, held.values())
     if any(eraser.erase(path, texts[id_]) != texts[id_] for path, id_ in held.items()):
         message = "the history was not rewritten: the last commit still holds it"

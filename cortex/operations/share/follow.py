@@ -12,7 +12,7 @@ from cortex.operations.share import erase_history
 from cortex.operations.share.erase import apply, find_files
 from cortex.vault import erased
 from cortex.vault.erased import ErasedList
-from cortex.vault.git import commit, git_cli, objects, rewrite
+from cortex.vault.git import commit, git_cli, objects, remotes, rewrite
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 
@@ -26,22 +26,20 @@ def check_published(root: str, up: Upstream) -> None:
     if not (tips := erased.read_list(root).tips):
         return
     ref = f"refs/heads/{up.remote_branch}"
-    listed = git_cli.run_remote(root, ["ls-remote", "--end-of-options", up.remote, ref]).stdout
-    there = listed.decode().partition("\t")[0]
+    there = remotes.list_refs(root, up.remote, ref).get(ref, "")
     if there in tips and not git_cli.find_commit(root, there):
         message = f"{up.remote} still has the history from before cortex erase; nothing was fetched"
         words = ("push", f"--force-with-lease={ref}:{there}", up.remote, f"HEAD:{ref}")
         raise CortexError(message, f"git {' '.join(map(shell_quote, words))}")
 
 
-def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
+def find_start(
+    root: str, up: Upstream, theirs: str, lists: tuple[ErasedList, ErasedList], *, follows: bool
+) -> str:
     """Where ours begins, the last commit that both had of the old history, if the remote's was
-    rewritten where it touches the vault; else empty. Raises `CortexError` unless `follows`, and
-    where the remote has again what was erased."""
-    if not theirs or not git_cli.has_commit(root):
-        return ""
+    rewritten where it touches the vault; else empty. `lists`: ours and theirs of what was erased.
+    Raises `CortexError` unless `follows`, and where the remote has again what was erased."""
     below = os.fsdecode(objects.prefix(root))
-    lists = erased.read_list(root), list_at(root, theirs)
     gone = lists[0].rewritten | lists[1].rewritten
     if gone and gone & rewrite.reachable(root, theirs, "^HEAD"):
         why = "since a clone pushed the old history again"
@@ -57,7 +55,7 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
         return ""
     if not follows:
         message = f"the history of {up.remote}/{up.remote_branch} was rewritten; nothing was merged"
-        lost = f"git diff --stat {seen[:10]} {theirs[:10]} shows what it changes"
+        lost = f"git diff --stat {(seen or 'HEAD')[:10]} {theirs[:10]} shows what it changes"
         hint = f"{lost}; cortex sync --follow takes it, with your own commits on top"
         raise CortexError(message, hint)
     tips = [seen, *lists[0].tips, *lists[1].tips]
@@ -66,19 +64,6 @@ def find_start(root: str, up: Upstream, theirs: str, *, follows: bool) -> str:
         return start
     message = "git no longer knows which commits are yours alone"
     raise CortexError(message, f"clone {up.remote} again, and copy your new notes into that clone")
-
-
-def find_grown(root: str, theirs: str) -> ErasedList | None:
-    """What a commit lists as erased and this clone does not; None without any."""
-    if not theirs or not git_cli.has_commit(root):
-        return None
-    own, there = erased.read_list(root), list_at(root, theirs)
-    blobs = {id_: new for id_, new in there.blobs.items() if id_ not in own.blobs}
-    whole = {id_: new for id_, new in there.events.items() if id_ not in own.events}
-    records = there.records - own.records
-    if not (blobs or whole or records):
-        return None
-    return there._replace(blobs=blobs, events=whole, records=records)
 
 
 def list_at(root: str, revision: str) -> ErasedList:
@@ -115,9 +100,7 @@ def erase_kept(vault: Vault, caller: Caller, base: str) -> bool:
     """Erase it from the notes that held it at a merge's base and that a side had edited meanwhile.
     Returns whether there were any."""
     root, listed = vault.root, erased.read_list(vault.root)
-    there = objects.list_files(root, base) if listed.blobs and base else {}
-    at = len(objects.prefix(root))
-    held = {os.fsdecode(path[at:]) for path, blob in there.items() if blob in listed.blobs}
+    held = objects.find_blobs(root, base, listed.blobs) if listed.blobs and base else {}
     eraser = derive_eraser(root, listed) if held else None
     if eraser is None:
         return False

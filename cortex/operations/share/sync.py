@@ -310,10 +310,13 @@ class _SyncRun:
     def _follow(self, up: Upstream, theirs: str) -> None:
         """Stop where the remote's history was rewritten, or take it. The old history is dropped where
         `cortex erase` rewrote it; else git keeps it for a while: a push by mistake loses no note."""
-        before = git_cli.find_commit(self.root, "HEAD")
-        start = follow.find_start(self.root, up, theirs, follows=self.follows)
+        before = git_cli.head_commit(self.root)
+        if not (theirs and before):
+            return
+        lists = own, there = erased.read_list(self.root), follow.list_at(self.root, theirs)
+        start = follow.find_start(self.root, up, theirs, lists, follows=self.follows)
         if start:
-            if eraser := follow.derive_eraser(self.root, follow.list_at(self.root, theirs)):
+            if eraser := follow.derive_eraser(self.root, there):
                 start = follow.erase_here(self.vault, self.caller, eraser, start)
             words = sync_checks.rebase_arguments(self.root, theirs, start)
             self.received += sync_checks.count_ahead_behind(self.root, theirs)[1]
@@ -322,7 +325,7 @@ class _SyncRun:
                 self.merge.run(MergeState("rebase", theirs, {}, ours), words, [])
             self.how = "follow"
             self._commit()
-        elif grown := follow.find_grown(self.root, theirs):
+        elif any((grown := there.beyond(own))[:3]):
             self._follow_list(grown, theirs, up.remote)
         # Without a start an earlier sync has followed, and waited for a person.
         if self.follows and erased.read_list(self.root).rewritten:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from cortex.core.text.value import NamedTuple
 from cortex.vault.git import checkout, git_cli
@@ -175,6 +175,14 @@ def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[byte
             if path and meta.startswith(b"100"):
                 found[path] = meta.split(b" ")[2].decode()
     return found
+
+
+def find_blobs(root: str, revision: str, blobs: Container[str]) -> dict[str, str]:
+    """The vault's files of which a commit has one of these blobs: path -> blob."""
+    before = prefix(root)
+    there = list_files(root, revision, [os.fsdecode(before)] if before else ())
+    found = ((path, blob) for path, blob in there.items() if blob in blobs)
+    return {os.fsdecode(path.removeprefix(before)): blob for path, blob in found}
 
 
 def read_committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[str, bytes]:

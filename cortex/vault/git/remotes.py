@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from cortex.core.model.problem import CortexError, NotFoundError
@@ -108,10 +109,22 @@ def _list_others(root: str, up: Upstream) -> str:
     """The branches of a remote that had the branch when it was fetched last; else empty."""
     if not git_cli.find_commit(root, f"refs/remotes/{up.remote}/{up.remote_branch}"):
         return ""
-    listed = git_cli.run_remote(root, ["ls-remote", "--heads", "--end-of-options", up.remote])
-    lines = listed.stdout.decode("utf-8", "replace").split("\n")
-    names = [line.partition("refs/heads/")[2] for line in lines if line]
+    heads = (ref.partition("refs/heads/") for ref in list_refs(root, up.remote))
+    names = [name for before, found, name in heads if found and not before]
     return ", ".join([*names[:5], *(["…"] if names[5:] else [])])
+
+
+def list_remotes(root: str) -> list[str]:
+    """The names of the repository's remotes."""
+    return git_cli.run(root, ["remote"]).decode().split()
+
+
+def list_refs(root: str, remote: str, *names: str) -> dict[str, str]:
+    """The refs, or of these names, that a remote has now, and what each is; nothing of one that
+    refuses. Raises `CortexError` for one that says nothing."""
+    words = ["ls-remote", "--refs", "--end-of-options", remote, *names]
+    lines = os.fsdecode(git_cli.run_remote(root, words).stdout).splitlines()
+    return {ref: id_ for id_, _, ref in (line.partition("\t") for line in lines)}
 
 
 def push(root: str, up: Upstream) -> PushResult:
