@@ -189,11 +189,13 @@ def install_hooks(
     for want in wants:
         edited = _put_entry(edited, want)
     after = jsonc.parse(edited)
-    present, wanted = _own_groups(before), _own_groups(after)
+    present, wanted = _groups_of_our_hooks(before), _groups_of_our_hooks(after)
     return EditedSettings(
         text=edited,
         inserted_spans=inserted_spans(remove_spans(text, cuts), edited),
-        created_keys=tuple(key for key in _keys_of(after) if key not in _keys_of(before)),
+        created_keys=tuple(
+            key for key in _creatable_keys(after) if key not in _creatable_keys(before)
+        ),
         changed_events=tuple(
             event for event in present | wanted if present.get(event) != wanted.get(event)
         ),
@@ -235,16 +237,16 @@ def _put_entry(text: str, want: WantedEntry) -> str:
     return text if jsonc.to_python(node) == value else jsonc.replace_value(text, node, value)
 
 
-def _own_groups(root: JsonNode | None) -> dict[str, list[object]]:
-    """What stands around our commands, by event."""
+def _groups_of_our_hooks(root: JsonNode | None) -> dict[str, list[object]]:
+    """The groups of the settings that hold our hooks, by event."""
     groups: dict[str, list[object]] = {}
     for hook in find_hooks(root):
         groups.setdefault(hook.event, []).append(jsonc.to_python(hook.group))
     return groups
 
 
-def _keys_of(root: JsonNode | None) -> list[str]:
-    """The places that an install may make, as `EditedSettings.created_keys` calls them."""
+def _creatable_keys(root: JsonNode | None) -> list[str]:
+    """The keys that an install may create, in the form of `EditedSettings.created_keys`."""
     if root is None:
         return []
     hooks = jsonc.find_member(root, HOOKS_KEY)

@@ -211,7 +211,8 @@ def _read_headers(root: str, there: Iterable[str]) -> dict[str, tuple[BriefingPa
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
-    """The lines of all shared notes. Runs once a line, of which there are more than records."""
+    """The lines of all shared notes for each briefing page, by id. The loop is hot: it runs once for each
+    line, and there are more lines than records."""
     found: dict[tuple[str, str, str], dict[str, tuple[str, ItemLine]]] = {}
     elsewhere = []
     layout = layout_of(root)

@@ -1,6 +1,6 @@
-"""One call of a verb, whichever way it comes in: bound to its request, converted, called; and how an error is said.
+"""Call a verb for any interface: bind it to a request, convert arguments, call it, and phrase errors.
 
-A request is the surroundings of one call, never of a process: a server answers for many folders and sessions.
+A request (folder, vault, session) belongs to one call, never to the process: a server answers for many.
 """
 
 from __future__ import annotations

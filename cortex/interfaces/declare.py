@@ -60,7 +60,7 @@ class Parameter(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """What an interface has to know of a verb."""
+    """What an interface needs to know about a verb: its texts, parameters and examples."""
 
     name: str
     summary: str
@@ -71,12 +71,12 @@ class Declaration(NamedTuple):
 
     @property
     def arguments(self) -> list[Parameter]:
-        """What is given by its place."""
+        """The positional parameters."""
         return [parameter for parameter in self.parameters if not parameter.is_option]
 
     @property
     def options(self) -> list[Parameter]:
-        """What is given by its name."""
+        """The parameters given by name."""
         return [parameter for parameter in self.parameters if parameter.is_option]
 
 

@@ -55,7 +55,8 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
 
 
 def nearest_vault_root(folder: str) -> str:
-    """The nearest vault upwards, else the nearest `vault` that is one; empty for neither."""
+    """The nearest vault in `folder` or above it, else the nearest subfolder `vault` that is one; empty if
+    there is neither."""
     for below in ("", "vault"):
         directory = os.path.realpath(folder)
         while True:

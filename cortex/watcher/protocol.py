@@ -173,7 +173,7 @@ def request_reminder(
 
 
 def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
-    """Return the briefing for a session in `cwd`, frame included; as `request_reminder`."""
+    """Return the watcher's briefing for a session in `cwd`, with its frame; None if no watcher answers."""
     words = ["brief", "--print", *_options(project=project, branch=branch)]
     return _request_text(root, words, cwd, SESSION_START_SECONDS)
 

@@ -112,7 +112,7 @@ class SessionQuotes:
     def bear_out(self, record: DistilledRecord, event: str) -> bool:
         """Whether the turn of an event, in which its quote stands, bears out a record."""
         turn, code = self._turns[event], f"{record.statement}\n{record.reason}\n{record.where}"
-        return _is_borne(record.statement, turn) and _has_code(code, turn, self.session)
+        return _is_supported(record.statement, turn) and _has_code(code, turn, self.session)
 
 
 def said_in(event: Event) -> list[Utterance]:
@@ -129,12 +129,12 @@ def said_in(event: Event) -> list[Utterance]:
 def read_answer(output: str) -> dict[str, object]:
     """The last answer, a JSON object, in a command's output, without secrets. Or `CortexError`."""
     found: dict[str, object] | None = None
-    for table in _json_values(output, "{"):
+    for table in _outermost_json_values(output, "{"):
         said = next((one for key in _WRAPPERS if isinstance(one := table.get(key), str)), "")
         if table.get("is_error") is True:
             raise CortexError(f"the model failed: {_excerpt(said)}", "run its command by hand")
         output = said or output
-        for one in (table, *_json_values(said, "{")):
+        for one in (table, *_outermost_json_values(said, "{")):
             found = one if len(_KEYS & one.keys()) >= 2 else found
     if found is None:
         message = f"the answer is no JSON object as the prompt asks for, but {_excerpt(output)!r}"
@@ -145,7 +145,7 @@ def read_answer(output: str) -> dict[str, object]:
 def read_cost(output: str) -> float:
     """The cost in dollars that a command's JSON output states last; 0 if it states no valid
     cost."""
-    costs = (table.get(_COST_KEY) for table in _json_values(output, "{"))
+    costs = (table.get(_COST_KEY) for table in _outermost_json_values(output, "{"))
     valid = [cost for cost in costs if isinstance(cost, int | float) and 0 <= cost <= _MAX_COST]
     return float(valid[-1]) if valid else 0.0
 
@@ -221,7 +221,7 @@ def _cleaned(value: object) -> object:
 def parse_memories(output: str) -> ModelAnswer | None:
     """The memories in a model's answer; None when it holds no JSON array at all. What stands around
     the array is passed over: models like to explain, and to put it into a code block."""
-    for listed in _json_values(output, "["):
+    for listed in _outermost_json_values(output, "["):
         if all(isinstance(element, dict) for element in listed):
             found = [one for one in map(_read_memory, listed[:_MAX_MEMORIES]) if one]
             return ModelAnswer(tuple(dict.fromkeys(found)), len(listed) - len(found))
@@ -243,8 +243,8 @@ def _read_memory(said: Mapping[str, object]) -> Candidate | None:
     return Candidate(MODEL_LAYER, type_.lower(), text, float(confidence), 0, reason)
 
 
-def _json_values(text: str, opening: str) -> Iterator[Any]:
-    """The JSON objects or arrays in a text, of which none stands in another."""
+def _outermost_json_values(text: str, opening: str) -> Iterator[Any]:
+    """Yield the outermost JSON objects (`opening` is `{`) or arrays (`[`) in a text."""
     decoder, start = json.JSONDecoder(), 0
     for _ in range(_MAX_TRIES):
         start = text.find(opening, start)
@@ -259,14 +259,14 @@ def _json_values(text: str, opening: str) -> Iterator[Any]:
 
 
 def _normalize(text: str) -> str:
-    """A text without markdown, quotation marks and case, its white space as single blanks."""
+    """The text in lower case without markdown and quotation marks, white space as single blanks."""
     plain = unicodedata.normalize("NFKC", html.unescape(text))  # a prompt escapes frames
     return " ".join(_MARKUP_RE.sub("", plain).casefold().split())
 
 
-def _is_borne(statement: str, turn: str) -> bool:
-    """Whether a turn has the numbers of a statement, and a good part of its words and of those of
-    each longer sentence of it."""
+def _is_supported(statement: str, turn: str) -> bool:
+    """True if the turn has every number of the statement, and enough words of the whole statement and
+    of each of its longer sentences."""
     turn_stems, said = _stems(turn), _stems(statement)
     sentences = map(_stems, _SENTENCE_END_RE.split(statement))
     parts = [said, *(one for one in sentences if len(one) >= _MIN_SENTENCE_WORDS)]

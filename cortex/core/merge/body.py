@@ -219,8 +219,8 @@ def _diff_hunks(was: list[bytes], lines: list[bytes]) -> list[_Hunk]:
 
 
 def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
-    """The lines that two texts share, in order. A blank line counts only beside another shared
-    line: blank lines are everywhere, and would tear two paragraphs into one another."""
+    """The lines that two texts share, in order. A blank line counts only beside another shared line:
+    blank lines match everywhere, and would interleave two paragraphs."""
     pairs = _match_lines(one, two)
     shared = set(pairs)
     return [
@@ -230,8 +230,8 @@ def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
 
 
 def _match_lines(one: list[bytes], two: list[bytes]) -> _Matches:
-    """Places of equal lines: a longest common row of them; of texts that differ in too many lines
-    those that stand once in both, and what is equal between these."""
+    """Pairs of line numbers with equal lines: a longest common subsequence. If the texts differ in
+    too many lines: the lines that occur once in each text, and equal lines between those."""
     matches, is_complete = _match_stretch(one, two, _MAX_EDIT_DISTANCE)
     if is_complete:
         return matches

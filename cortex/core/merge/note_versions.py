@@ -181,8 +181,8 @@ def stem_of(path: str) -> str:
 
 
 def find_lost(sides: MergeSides, result: Tree) -> Iterator[LostNote]:
-    """The records and sessions that one side alone has added or changed, and that no file of the
-    result holds with that side's text. `sides` and `result` have what differs anywhere."""
+    """Yield the records and sessions that only one side added or changed, if the merge's result has
+    lost that side's text. `sides` and `result` need only the files that differ."""
     merged_texts: dict[str, list[bytes]] = {}
     for data in result.values():
         merged_texts.setdefault(note_id(data), []).append(data)
@@ -196,13 +196,15 @@ def find_lost(sides: MergeSides, result: Tree) -> Iterator[LostNote]:
         if not texts:
             gone = versions.base.path if versions.base and None in (ours, theirs) else ""
             yield LostNote(versions.id, *kept, None, gone)
-        elif kept.data not in texts and (mixed := _mixed(kept.data, texts[0], sides, versions.id)):
+        elif kept.data not in texts and (
+            mixed := _share_of_other_notes(kept.data, texts[0], sides, versions.id)
+        ):
             yield LostNote(versions.id, *kept, texts[0], is_mixed=mixed == 1)
 
 
-def _mixed(own: bytes, merged: bytes, sides: MergeSides, id_: str) -> float:
-    """How much of what a merge has changed in a note is what a side changed in another one: 1 all
-    of it, 0 nothing, as what a person has written into a merge."""
+def _share_of_other_notes(own: bytes, merged: bytes, sides: MergeSides, id_: str) -> float:
+    """The share, from 0 to 1, of a merge's changes to a note that one side made to another note. It is
+    0 if a person wrote the changes while merging."""
     changed = _changed_lines(own, merged)
     of_others = (
         _changed_lines(sides.base.get(path, b""), data)

@@ -448,7 +448,7 @@ class OutcomeReader:
                     line,
                     topic,
                 )
-            elif task := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
+            elif task := self.speech.named_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(task.text, task.owner, line)
             elif self.speech.is_obligation(clause):
                 yield from self._promised(clause, "", line)

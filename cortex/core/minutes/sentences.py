@@ -98,7 +98,7 @@ class Speech:
         self.is_transcript = False  # many lines of `Ana: what she said`
 
     def clauses(self, text: str) -> Iterator[str]:
-        """Yield the sentences of a text; a sentence with two promises comes in two parts."""
+        """Yield the sentences of a text. A sentence with two promises or outcomes is split in two."""
         start = 0
         ends = [*_SENTENCE_END_RE.finditer(text), None]
         for end in ends:
@@ -127,11 +127,11 @@ class Speech:
         if start < len(sentence):
             yield sentence[start:]
         for aside in _ASIDE_RE.findall(sentence):  # `the survey (Ana will write it)`
-            if self.told_task(aside, has_due=False) or self._direct(aside):
+            if self.named_task(aside, has_due=False) or self._direct(aside):
                 yield aside
 
     def _begins_promise(self, text: str) -> bool:
-        is_told = self.language in ("de", "nl") and self.told_task(text, has_due=False)
+        is_told = self.language in ("de", "nl") and self.named_task(text, has_due=False)
         return bool(is_told or self._direct(text) or _PRONOUN_CUE_RE.match(text))
 
     def leading_people(
@@ -223,8 +223,9 @@ class Speech:
                 return _promised(": ".join(filter(None, texts)), speaker, clause)
         return None
 
-    def told_task(self, clause: str, *, has_due: bool) -> Promise | None:
-        """`Ana: ask the printer`, `Katrin erstellt die Liste bis Freitag`: a person and a task."""
+    def named_task(self, clause: str, *, has_due: bool) -> Promise | None:
+        """The task of a clause that begins with a person, else None: `Ana: ask the printer`, `Katrin
+        erstellt die Liste bis Freitag`."""
         # Where nouns are not capitalized, a capital tells of a name.
         lead = self.leading_people(clause, strict=self.language not in ("es", "fr", "it", "pt"))
         if not lead or clause.rstrip(" )").endswith("?"):
@@ -242,7 +243,7 @@ class Speech:
         return Promise(clause, lead.names) if is_present else None
 
     def _is_task(self, text: str, *, has_due: bool) -> bool:
-        """Whether what stands behind `Ana:` is a task, and not what Ana said."""
+        """True if the text after `Ana:` is a task, and not something that Ana said."""
         if self.is_order(text):
             return True
         if self.language == "en":
@@ -252,13 +253,14 @@ class Speech:
         return has_due or bool(_FOREIGN_INFINITIVE_RE.match(text))
 
     def is_obligation(self, clause: str) -> bool:
-        """True of what has to be done and nobody is named for, in other languages than English."""
+        """True if the clause says what must be done and names nobody; never for English."""
         if self.language == "en" or self.is_transcript or is_question(clause):
             return False
         return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
 
     def begins_with_task_verb(self, text: str) -> bool:
-        """True of what stands behind a name: ` writes to Ana`, in other languages than English."""
+        """True if the text after a name begins with a verb of a task: ` schreibt an Ana`; never for
+        English."""
         return bool(_TASK_VERB_RE.match(text))
 
     def is_infinitive_order(self, text: str) -> bool:

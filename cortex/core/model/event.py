@@ -173,7 +173,7 @@ def check_size(text: str) -> None:
 
 
 def validate(event: Event) -> None:
-    """Raise `InvalidInputError` when the event may not be written."""
+    """Check an event before it is written. Raises `InvalidInputError`, which says what is wrong."""
     if event.type not in EVENT_TYPES:
         raise InvalidInputError(
             f"unknown event type {event.type!r}",
@@ -202,9 +202,9 @@ def validate(event: Event) -> None:
             )
 
 
-def check_fields(event: Event) -> None:
-    """Raise `InvalidInputError` when fields are too long for a new event: no note has its frontmatter
-    read beyond a bound."""
+def check_field_sizes(event: Event) -> None:
+    """Raise `InvalidInputError` if a new event's fields are too long: readers of notes read only the
+    first part of a file for its frontmatter."""
     for field in ("session", "branch", "run"):
         if (size := len(getattr(event, field))) > MAX_NAME_CHARS:
             message = f"the {field} has {size:,} characters"

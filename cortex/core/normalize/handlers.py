@@ -43,7 +43,7 @@ from cortex.core.normalize.changes import (
 from cortex.core.normalize.text_records import (
     base_record,
     manual_records,
-    read_task,
+    parse_task_text,
     turn_tasks,
     type_and_title,
 )
@@ -321,7 +321,7 @@ def _observation_record(event: Event) -> Record:
         confidence=event.confidence, priority=event.priority, supersedes=event.supersedes,
         relations=tuple(dict.fromkeys(relations)),
     )  # fmt: skip
-    if type_ == "action" and (task := read_task(title, event.at[:10])):
+    if type_ == "action" and (task := parse_task_text(title, event.at[:10])):
         record = record._replace(owner=task.owner, due=task.due)
     return _as_topic_record(record) if topic else record._replace(id=record_id(title, event.id))
 

@@ -1,4 +1,4 @@
-"""The records of a text that somebody captured by hand, and of the tasks that a turn names."""
+"""Make records of a text captured by hand, and of the tasks in an agent's turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INLINE_LABEL_RE = lazy_re(r"[\w)\"`][.!?][*_)]{0,3} {1,3}[*_]{0,3}[A-Z][A-Za-z 
 
 
 def base_record(event: Event) -> Record:
-    """A record with what every record takes over from its event; the handler says the rest."""
+    """A record with the fields that every record copies from its event; handlers set the others."""
     return Record(
         id="", type="note", title="", body=event.text, created=event.at, events=(event.id,),
         session=event.session, project=event.project, branch=event.branch, tags=event.tags,
@@ -38,8 +38,8 @@ def base_record(event: Event) -> Record:
 
 
 def manual_records(event: Event) -> list[Record]:
-    """The records of a capture by hand: what it says, then its tasks. A type that the person gives holds
-    for a text that is nothing but tasks, too."""
+    """The records of a text captured by hand: first the text's own, then one for each task. A text that
+    is only tasks has none of its own, unless the person gave a type other than action."""
     found, rest = split_tasks(event.text, event.at[:10])
     if found and not rest and _stated_type(event) in ("", "action"):
         return _task_records(event, found, first=0)
@@ -49,7 +49,7 @@ def manual_records(event: Event) -> list[Record]:
 
 
 def turn_tasks(event: Event) -> list[Record]:
-    """The tasks that an agent names in a turn: by a label, or a check box with a day or a `@person`."""
+    """The actions in an agent's turn: lines with a label, or a check box with a day or `@person`."""
     said = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
     if not TASK_LINE_RE.search(said):
         return []
@@ -60,14 +60,14 @@ def turn_tasks(event: Event) -> list[Record]:
     return _task_records(event._replace(text=said), found, first=1)
 
 
-def read_task(text: str, day: str) -> ActionItem | None:
-    """A text as the task that it is."""
+def parse_task_text(text: str, day: str) -> ActionItem | None:
+    """Parse a task's text into task, owner and due date (relative to `day`); None if it is empty."""
     return next(iter(split_tasks(f"- [ ] {text}", day)[0]), None)
 
 
 def _task_records(event: Event, found: Sequence[ActionItem], first: int) -> list[Record]:
-    """The records of tasks. The ordinal 0 is that of the text itself. Owner and due stand in fields
-    alone: in the text they would not change with these."""
+    """Action records of the tasks, numbered from `first` (0 is the text's own record). Owner and due
+    date are only in fields: a copy in the text would become wrong when a field changes."""
     return [
         base_record(event)._replace(
             id=record_id(title, event.id, at), type="action", title=title, status="done" if one.done else "open",
@@ -80,7 +80,7 @@ def _task_records(event: Event, found: Sequence[ActionItem], first: int) -> list
 def _stated_record(event: Event) -> Record:
     """The record of a whole text."""
     type_, title = type_and_title(event)
-    task = read_task(title, event.at[:10]) if type_ == "action" else None
+    task = parse_task_text(title, event.at[:10]) if type_ == "action" else None
     if task:
         event = event._replace(text=event.text.replace(title, task.text, 1))
         title = make_title(task.text)
@@ -96,7 +96,7 @@ def _stated_type(event: Event) -> str:
 
 
 def _memory_tag_record(event: Event) -> Record | None:
-    """The record of a capture that is one memory tag with what it says."""
+    """The record of a text that begins with a memory tag; None for other texts."""
     if not event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
         return None
     # Its patterns take 5 ms to compile, and few captures are tags.

@@ -152,8 +152,8 @@ def without_supersedes(note: Note, *old: str) -> Note:
 
 
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:
-    """The note with a status that sets it aside, and `details` as fields. If it was set aside
-    already, `status_before` keeps that too: `archived, open`, the latest first."""
+    """The note with an inactive status (archived, superseded, …) and `details` as fields. The field
+    `status_before` keeps earlier statuses for a restore, latest first: `archived, open`."""
     current, before = note.get("status"), note.get(_STATUS_BEFORE)
     if current.lower() not in SET_ASIDE_STATUSES:
         before = current
@@ -163,7 +163,7 @@ def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> 
 
 
 def restore_previous_status(note: Note) -> Note:
-    """The note as it was before it was last set aside: current, or set aside in another way."""
+    """The note with the status before its last inactive one, which may be inactive, too."""
     before, rest = note.get(_STATUS_BEFORE), ""
     head, _, below = before.partition(",")
     if head.strip().lower() in SET_ASIDE_STATUSES:
@@ -172,7 +172,7 @@ def restore_previous_status(note: Note) -> Note:
 
 
 def restore_active_status(note: Note) -> Note:
-    """The note as it was before it was first set aside."""
+    """The note with the active status that it had before all inactive ones."""
     statuses = note.get(_STATUS_BEFORE).split(",")
     while statuses and statuses[0].strip().lower() in SET_ASIDE_STATUSES:
         del statuses[0]

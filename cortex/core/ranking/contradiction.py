@@ -1,5 +1,5 @@
-"""Which two statements of what to do are opposites: `always squash` and `never squash`, tabs over spaces and
-spaces over tabs. Right or silent: but for polarity, sides and small words both must say the same."""
+"""Find opposite instructions: `always squash` and `never squash`, tabs over spaces and spaces over tabs.
+It prefers to miss one: both must have the same words but for polarity, sides and function words."""
 
 from __future__ import annotations
 

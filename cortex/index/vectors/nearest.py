@@ -54,13 +54,13 @@ class PassageVectors(NamedTuple):
         return [NearPassage(*one) for one in zip(*(some.tolist() for some in found), strict=True)]
 
     def of_note(self, number: int) -> NDArray[np.float32]:
-        """The vectors of the first passages of a note."""
+        """The vectors of a note's first passages, one row each."""
         rows = self.rows[(self.numbers == number) & (self.rows >= 0)][:_MAX_PARTS]
         found: NDArray[np.float32] = self.vectors[rows].astype(np.float32)
         return found
 
     def alike(self, least: float) -> list[tuple[int, int, float]]:
-        """The pairs of notes of which the mean vectors have at least this cosine."""
+        """Pairs of notes whose mean vectors have a cosine of at least `least`, with the cosine."""
         has_row = self.rows >= 0
         numbers, places = np.unique(self.numbers[has_row], return_inverse=True)
         means = np.zeros((len(numbers), self.vectors.shape[1]), np.float32)

@@ -81,7 +81,7 @@ def _call_and_print(parsed: command.Command, call: Call) -> int:
             elif value == error.name:
                 given[key] = chosen
         answer = call._replace(given=given).answer()
-    if getattr(answer, "files", 0) and answer.confirm and _steps().confirms(answer.files):
+    if getattr(answer, "files", 0) and answer.confirm and _steps().confirm_erasure(answer.files):
         answer = call._replace(given={**call.given, "yes": True}).answer()
     root = call.vault.root if call.vault else ""
     reader = view.view_of(sys.stdout, call.caller.cwd, os.environ)._replace(root=root)
@@ -134,7 +134,7 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
         hint = "cortex capture --type meeting - < FILE"
         raise InvalidInputError(f"there is no file {text}", hint)
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
-        given[key] = _steps().text_or_file(text, name, key, must_read=is_minutes)
+        given[key] = _steps().resolve_text_or_file(text, name, key, must_read=is_minutes)
     return given
 
 
@@ -183,7 +183,7 @@ def _run_without_verb(argv: list[str], name: str) -> int:
         hint = f"cortex {name} --help; cortex hooks install wires an agent"
         raise InvalidInputError(message, hint)
     if name:
-        raise InvalidInputError(f"there is no verb {name!r}", _help_text().suggest_verb(name))
+        raise InvalidInputError(f"there is no verb {name!r}", _load_help_text().suggest_verb(name))
     named = [] if words else ["--json"]
     given = " ".join(shell_quote(word) for word in words or named)
     raise InvalidInputError(f"cortex {given} names no verb", "cortex help --all lists the verbs")
@@ -192,15 +192,15 @@ def _run_without_verb(argv: list[str], name: str) -> int:
 def _print_help(name: str, *, all_verbs: bool = False) -> int:
     """Print what a verb takes; without a name the verbs. Returns the exit code."""
     if name:
-        lines = _help_text().verb_lines(declaration_of(load_verb(name)))
+        lines = _load_help_text().verb_lines(declaration_of(load_verb(name)))
     else:
-        lines = _help_text().overview_lines(all_verbs=all_verbs)
+        lines = _load_help_text().overview_lines(all_verbs=all_verbs)
     print("\n".join(lines))
     return _EXIT_OK
 
 
-def _help_text() -> ModuleType:
-    """Help reads every verb's declaration; nothing else needs it."""
+def _load_help_text() -> ModuleType:
+    """Import the module that prints help: it reads every verb's declaration, so other commands avoid it."""
     from cortex.interfaces.cli import help_text  # noqa: PLC0415
 
     return help_text

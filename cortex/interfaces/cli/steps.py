@@ -1,5 +1,5 @@
-"""What a command does on the person's terminal beside its answer: it asks, opens programs, and
-tells what captured minutes hold."""
+"""What a command does on the terminal besides printing its answer: ask questions, open programs,
+summarize captured minutes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def has_terminal() -> bool:
 
 
 def is_piped() -> bool:
-    """Whether standard input has something for us. A pipe into which nobody writes is not waited for."""
+    """True if standard input is a file or a pipe with data. Waits at most a second for a writer."""
     if not sys.stdin or sys.stdin.isatty():
         return False
     with suppress(OSError, ValueError):  # no file
@@ -42,8 +42,8 @@ def is_piped() -> bool:
     return True
 
 
-def confirms(files: int) -> bool:
-    """Whether somebody says on the terminal, or into a pipe, that so many files are to change."""
+def confirm_erasure(files: int) -> bool:
+    """Ask, on the terminal or by a pipe, whether to erase from so many files. True for yes."""
     sys.stderr.write(f"Found in {format_count(files, 'file')} of the vault. Erase it? [y/N] ")
     sys.stderr.flush()
     has_answer = bool(sys.stdin) and (sys.stdin.isatty() or is_piped())
@@ -80,9 +80,10 @@ def _is_yes(said: str) -> bool:
     return said.strip().lower() in ("y", "yes")
 
 
-def text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> str:
-    """What is meant by a text that is the name of a file: with `must_read` what the file holds,
-    else what the person says; the text itself where nobody can be asked, with a line about it.
+def resolve_text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> str:
+    """The content of the file that `text` names, or `text` itself. With `must_read` the file is always
+    read; else a person on the terminal decides, and without a terminal the text is kept and a line on
+    standard error says so.
 
     Raises `InvalidInputError` for a file that cannot be captured.
     """

@@ -1,5 +1,5 @@
-"""Tells a client that what it subscribed to may read otherwise than before. Nothing runs while it has
-subscribed to nothing."""
+"""Notify a client when a resource that it subscribed to may have changed. Without subscriptions nothing
+runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Answers as text for a model, which pays for each token: ids where the next call needs them, no path of this
-machine, no number that nobody asked for, and hints as calls of the tools that there are.
+"""Render answers as text for a model, which pays for each token: ids that the next call needs, no absolute
+path, no number without a use, and hints as calls of available tools.
 
-What is lean enough as the command prints it is printed so (`render`).
+Answers that are short enough on the command line are rendered the same way (`render`).
 """
 
 from __future__ import annotations

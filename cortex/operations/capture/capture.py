@@ -37,7 +37,7 @@ def publish_event(
 
     A new id replaces one that is taken, unless `is_retry`: an earlier attempt may have written it.
     """
-    events.check_fields(event)
+    events.check_field_sizes(event)
     for _ in range(_MAX_ATTEMPTS):
         event = event._replace(at=events.time_of_id(event.id))
         try:

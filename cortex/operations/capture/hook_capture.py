@@ -344,7 +344,7 @@ def _build_event(cursor: SessionCursor, id_: str, type_: str, text: str) -> Even
 
 
 def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
-    """Into the inbox; where that has no room, aside, from where it goes there later."""
+    """Publish the event in the inbox, or spool it if that fails, to be published later."""
     try:
         publish_event(vault, caller, event, is_retry=True)
     except CortexError as error:
@@ -360,7 +360,8 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
 def _capture_payload(
     vault: Vault, caller: Caller, event: HookEvent, current: SessionCursor
 ) -> bool:
-    """Capture what the payload alone tells, even a second time; True if it tells anything."""
+    """Capture the text in a hook's payload, without a transcript. True if there was any. The same payload
+    again makes another event."""
     type_ = event.name.replace("-", "_")
     if event.name == "user-prompt-submit":
         type_, text = "prompt", _text_and_tags(vault, event, has_transcript=False)[0]

@@ -1,4 +1,4 @@
-"""Run once what is wired, as a host runs it, and say what was seen.
+"""Run installed hooks and servers once, as a host does, and report the result.
 
 A project's settings may come from a stranger: of them only what Cortex itself writes there is run.
 """

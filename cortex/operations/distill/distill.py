@@ -201,7 +201,7 @@ def _ask_about(
         raise NotFoundError("you have named no model that distills", hint)
     if dry_run:
         plans = [plan_session(vault, caller, row, again=again) for row in rows]
-        return DistillResult(tuple(map(_would_ask, plans)), 0.0, True, "", tuple(problems))
+        return DistillResult(tuple(map(_preview, plans)), 0.0, True, "", tuple(problems))
     done: list[DistilledSession] = []
     program = os.path.basename(settings.command[0])
     dollars = 0.0
@@ -223,14 +223,14 @@ def _ask_about(
                 except CortexError as error:
                     if len(rows) == 1 or isinstance(error, NotFoundError):
                         raise
-                    done.append(_would_ask(plan)._replace(outcome=FAILED))
+                    done.append(_preview(plan)._replace(outcome=FAILED))
                     problems.append(problem_of(session_name(row), error, "", ""))
                     break
                 done.append(one)
                 dollars += cost
                 plan = plan._replace(before=before)
             if not plan.parts:
-                done.append(_would_ask(plan))
+                done.append(_preview(plan))
             caller.progress("distilling", count, len(rows))
     if any(one.outcome in (DONE, UP_TO_DATE) for one in done):  # one that was killed may not have
         problems += try_heal(vault, caller)
@@ -284,7 +284,7 @@ def _keep_answer(
     checked = check_answer(table, plan.context.handle, quotes, known)
     one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
     title = one.title or plan.row.title
-    result = _would_ask(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
+    result = _preview(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
     if one in standing:
         return result._replace(outcome=UP_TO_DATE), one
@@ -305,7 +305,8 @@ def _keep_answer(
     return result._replace(records=ids), one
 
 
-def _would_ask(plan: DistillPlan) -> DistilledSession:
+def _preview(plan: DistillPlan) -> DistilledSession:
+    """A session in a dry run: how many prompts and tokens the model would be sent."""
     tokens = sum(count_tokens(plan.prompt(number)) for number in range(len(plan.parts)))
     name, outcome = session_name(plan.row), WOULD if plan.parts else UP_TO_DATE
     return DistilledSession(name, plan.row.title, outcome, len(plan.parts), tokens)

@@ -1,4 +1,4 @@
-"""What is to be done: the actions that meetings, agents and people have left, the meetings, and plans."""
+"""The verbs `actions`, `meetings` and `plan`: what is to be done, and what came of meetings."""
 
 from __future__ import annotations
 

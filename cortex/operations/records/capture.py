@@ -1,4 +1,5 @@
-"""Capture a text, and say what came of it to whoever waits for that. A pipe loads none of what that needs."""
+"""The verb `capture`, which also reports the records that it made. For a pipe, which needs only the id,
+the modules for that are not imported."""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ def _record_type(word: str) -> str:
 
 
 def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> CaptureAnswer:
-    """The answer with what came of its event, which counts whatever happens here."""
+    """The answer with the records that its event became. Never fails: the text is captured already, so an
+    error becomes a note in the answer."""
     # They import the index, 60 ms, for which a pipe does not wait.
     from cortex.core.normalize.handlers import parse_event  # noqa: PLC0415
     from cortex.core.notes import note as notes  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Mend, withdraw or finish a record (every other byte of its file stays), pin it, say that an action is done."""
+"""The verbs `revise`, `pin` and `done`, which change fields or the text of one record."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def revise(
     _check_request(request, vault, id)
     edit = partial(_edit_and_undo, vault, caller, request)
     outcome = status if status in ("done", *_ASIDE_WORDS) else "updated"
-    find = partial(_find_for_topic, fields.get("topic", ""))
+    find = partial(_find_for_topic_change, fields.get("topic", ""))
     taken = take_back_supersession(vault, caller, id) if status in ("active", "open") else []
     change = change_record(vault, caller, id, outcome, edit, find=find)
     change = _with_taken_back(vault, caller, change, taken, outcome) if taken else change
@@ -205,8 +205,9 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     return tick_minutes(vault, caller, change, done=True)
 
 
-def _find_for_topic(topic: str, index: IndexSession, name: str) -> NoteRow:
-    """The record of a name. `ConflictError` if another one has the topic that it is to get."""
+def _find_for_topic_change(topic: str, index: IndexSession, name: str) -> NoteRow:
+    """The record with this id, path or beginning of an id. Raises `ConflictError` if another record has
+    the topic that it is to get."""
     row = find_editable(index, name)
     for other in index.catalogue.find(KNOWLEDGE._replace(topics=(topic,))) if topic else ():
         if (other.project, other.scope) == (row.project, row.scope) and other.id != row.id:

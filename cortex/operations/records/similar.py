@@ -1,4 +1,4 @@
-"""What is answered of a record that an event made: which others look like it, and which it contradicts."""
+"""What an answer says about a new record: similar records, and those that it contradicts."""
 
 from __future__ import annotations
 

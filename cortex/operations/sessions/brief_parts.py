@@ -1,4 +1,4 @@
-"""The parts of a briefing: what is told of each note that was selected, and what stands beside it."""
+"""The parts of a briefing: the lines of each selected note, and the lines around them."""
 
 from __future__ import annotations
 

@@ -362,7 +362,7 @@ class _ImportRun:
         segment: TranscriptSegment,
         root: str,
     ) -> SessionCursor:
-        """How the session stands behind a stretch."""
+        """The session's cursor after a segment of its transcript: what was read and captured so far."""
         at = position_at(one.path, segment.end_offset)
         said = [item for item in segment.items if item.kind == AGENT_TEXT and not item.sidechain]
         latest = max((piece.at for piece in segment.items), default="") or read.last_time

@@ -198,7 +198,8 @@ def _end(
 def _find_session_to_end(
     vault: Vault, caller: Caller, index: IndexSession, *, name: str, project: str
 ) -> tuple[NoteRow, str, str, str]:
-    """The session that is to be ended, its name, its goal, and the event that ended it before."""
+    """The session to end: its note's row, name, goal, and the id of the event that last ended it (empty if
+    none did)."""
     if name:
         row = resolve_session.find_session(index.catalogue, name)
     else:

@@ -1,4 +1,4 @@
-"""Erase words, or a record with its events: what the vault, this machine and git hold of it."""
+"""The verb `erase`: remove words, or a record with its events, from the vault, caches and git."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _list_places(
 ) -> EraseResult:
     kinds = {path: vault.layout().own_folder(path) or "file" for path in found}
     places = [ErasePlace(kind.removesuffix("s"), path) for path, kind in kinds.items()]
-    places += [ErasePlace("state", path) for path in _find_state(vault, eraser)]
+    places += [ErasePlace("state", path) for path in _find_private_files(vault, eraser)]
     places += erase_history.describe(vault.root, objects)
     left = [f"{path}, which its host keeps" for path in _find_transcripts(eraser)]
     old = glob.iglob(f"{glob.escape(vault.state_folder())}/*.bundle")
@@ -176,8 +176,8 @@ def _new_name(eraser: Eraser, path: str) -> str:
     return os.fsdecode(eraser.erase_name(os.fsencode(path)))
 
 
-def _find_state(vault: Vault, eraser: Eraser) -> list[str]:
-    """The private files of this user about the vault that hold it, and the caches of its notes."""
+def _find_private_files(vault: Vault, eraser: Eraser) -> list[str]:
+    """The paths of state and cache files, outside the vault, that hold what is to be erased."""
     walked = [*os.walk(vault.state_folder()), *os.walk(vault.cache_folder())]
     paths = [os.path.join(folder, name) for folder, _, names in walked for name in sorted(names)]
     paths = [path for path in paths if not path.endswith(".bundle")]
@@ -271,6 +271,6 @@ def _drop_derived(vault: Vault, eraser: Eraser) -> None:
         for name in files.list_folder(cache):
             if not name.endswith((".lock", ".sock")):
                 private.remove(os.path.join(cache, name))
-    for path in _find_state(vault, eraser):
+    for path in _find_private_files(vault, eraser):
         data = private.read(path, _MAX_STATE_BYTES)
         private.replace(path, eraser.erase_text(data, is_plain=True))

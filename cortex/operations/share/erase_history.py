@@ -1,4 +1,4 @@
-"""What git holds of what is erased: where, the list of it, and a history without it."""
+"""Erase from git: find the objects that hold it, list them, and rewrite the history without them."""
 
 from __future__ import annotations
 

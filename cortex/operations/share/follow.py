@@ -1,4 +1,4 @@
-"""A remote whose history was rewritten: seen before anything is merged, and followed when asked."""
+"""Detect a remote whose history was rewritten before sync merges it, and follow it with --follow."""
 
 from __future__ import annotations
 

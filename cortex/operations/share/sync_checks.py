@@ -205,7 +205,7 @@ def untracked_copies(root: str, theirs: str) -> list[UncommittedChange]:
 
 
 def count_ahead_behind(root: str, theirs: str) -> tuple[int, int]:
-    """How many commits HEAD has that `theirs` has not, and the other way round."""
+    """The numbers of commits that only HEAD has and that only `theirs` has."""
     if theirs:
         words = ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
         ran = git_cli.run_unchecked(root, words)

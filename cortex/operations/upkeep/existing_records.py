@@ -1,4 +1,4 @@
-"""What exists already of what events make: records by id, topic and text, and the notes of sessions."""
+"""Find existing records by id, topic or text, and notes of sessions, before an event makes new ones."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def _stage_pages(vault: Vault, healed: HealResult, unmerged: Sequence[str]) -> N
 
 
 def _reformat_records(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
-    """Show which records have the form of an earlier version; with `apply` rewrite them."""
+    """List the records in the form of an older version of Cortex; with `apply` rewrite them."""
     if apply:
         refuse_during_git_operation(vault)
         settings.check_writable(vault.root)

@@ -238,7 +238,8 @@ def _is_suspicious(path: str, row: BlobTriple, result: str | None) -> bool:
 def _restore_note(
     vault: Vault, caller: Caller, lost: LostNote, commits: MergeRevisions, merge: str
 ) -> tuple[MergeResolution | None, Problem | None]:
-    """Put right what is still wrong of a note in the work tree."""
+    """Restore a note that a merge lost or mixed, unless the work tree has it right by now. Returns what was
+    restored, or a problem that a person must settle; (None, None) if nothing is to be done."""
     root, there = vault.root, existing_paths(vault, caller, lost.id)
     if lost.merged is None:
         if there or not _was_never_asked(root, lost, commits, merge):
@@ -265,8 +266,8 @@ def _restore_note(
 
 
 def _was_never_asked(root: str, lost: LostNote, commits: MergeRevisions, merge: str) -> bool:
-    """True if nobody has decided that a note goes: the merge saw no deletion, but a rename, and no
-    commit since has touched it."""
+    """True if nobody chose to delete the note: the merge only renamed it, and no commit since then has
+    touched it."""
     since = ["rev-list", "-1", "--no-merges", f"{merge}..HEAD", "--", lost.path]
     if git_cli.line(root, since):
         return False

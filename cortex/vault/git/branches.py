@@ -258,6 +258,7 @@ def find_in_head(root: str, directory: str, paths: Collection[str]) -> frozenset
 
 
 def _find_tip(directory: str, name: str) -> str:
+    """The commit id of a local branch, else of one on a remote; empty if there is none."""
     refs = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
     with suppress(CortexError):
         listed = _run_git(directory, ["for-each-ref", "--format=%(objectname)", *refs])

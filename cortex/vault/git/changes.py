@@ -1,4 +1,4 @@
-"""What of ours is not committed: the paths that differ between the last commit and the work tree.
+"""List our uncommitted changes: paths that differ between the last commit and the work tree.
 
 Ours are the folders that Cortex writes, its three settings files, and what is known to be made by
 Cortex elsewhere in the vault, as a record that a person moved.

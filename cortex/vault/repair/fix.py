@@ -38,6 +38,7 @@ def repair(root: str, at: Clock | None = None) -> list[str]:
 
 
 def _repair_locked(root: str, repository: Repository, at: Clock) -> list[str]:
+    """Repair while holding the repository's lock. Returns what was done, for a person."""
     work = _RepositoryRepair(root, repository)
     if diagnose.is_vault_only(root, repository):
         work.move_special_files()

@@ -1,5 +1,5 @@
-"""What is known of agents' sessions beside all vaults: where each is at home, and whose transcripts
-begin alike, as a fork's does. Standard library only: hooks load it."""
+"""Per-user state on agents' sessions, outside all vaults: the vault and project of each session, and
+the sessions whose transcripts begin alike, as forks do. Standard library only: hooks load it."""
 
 from __future__ import annotations
 
