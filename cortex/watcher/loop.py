@@ -6,7 +6,6 @@ fails is reported and retried with growing pauses; the loop and the other steps 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from cortex.core import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
+from cortex.core.text.strings import blake2b_digest
 from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import query_index
 from cortex.index.semantic import count_embedded
@@ -265,7 +265,7 @@ class WatcherLoop:
         )
         rule_files = SETTINGS_FILE, ".gitattributes"
         rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
-        digest = hashlib.blake2b(encode_stamps(snapshot) + rules.encode()).digest()
+        digest = blake2b_digest(encode_stamps(snapshot) + rules.encode(), 16)
         self.note_count = len(snapshot.stamps)
         if digest != self._stamps_digest:
             self._stamps_digest = digest

@@ -15,12 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import blake2b_digest
 from cortex.core.text.value import NamedTuple
-
-try:
-    from _blake2 import blake2b  # `hashlib` loads OpenSSL, 2 ms of one changed note
-except ImportError:
-    from hashlib import blake2b
 
 K1 = 1.6  # how soon a further occurrence adds nothing
 _LENGTH_SHARE = 0.65  # b of BM25: how much of a frequency the length of the note takes off
@@ -251,5 +247,5 @@ def series_key(path: str, date: str) -> int:
     if not (found and date):
         return 0
     name = f"{path[: found.start()]}\n{date}".encode("utf-8", "surrogatepass")
-    of_series = int.from_bytes(blake2b(name, digest_size=4).digest(), "big") >> 1
+    of_series = int.from_bytes(blake2b_digest(name, 4), "big") >> 1
     return of_series << 31 | int(found[1]) + 1

@@ -176,6 +176,15 @@ def sha256_digest(data: bytes) -> bytes:
     return sha256(data).digest()
 
 
+def blake2b_digest(data: bytes, size: int) -> bytes:
+    """The BLAKE2b digest of bytes, of so many bytes."""
+    try:
+        from _blake2 import blake2b  # noqa: PLC0415  without OpenSSL, as above
+    except ImportError:
+        from hashlib import blake2b  # noqa: PLC0415
+    return blake2b(data, digest_size=size).digest()
+
+
 def cortex_command(*words: str) -> str:
     """`cortex` and these words as one line for a shell, quoted where needed. Words with invisible
     characters are written as `$'…'` with octal bytes."""

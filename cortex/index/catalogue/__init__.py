@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from cortex.core.text.strings import blake2b_digest
 from cortex.core.text.value import NamedTuple, Protocol
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
 
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from cortex.core.minutes.note_items import OwnItem
     from cortex.core.model.problem import Problem
     from cortex.core.model.relation import Edge, LinkCandidate
-
-
-try:
-    from _blake2 import blake2b  # `hashlib` loads OpenSSL, for which a hook has no time
-except ImportError:
-    from hashlib import blake2b
 
 
 class IndexDamaged(Exception):
@@ -122,7 +117,7 @@ def sketch_keys(hashes: bytes) -> list[int]:
 
 def hash_content(data: bytes) -> bytes:
     """The hash by which the catalogue tells whether the bytes of a note have changed."""
-    return blake2b(data, digest_size=16).digest()
+    return blake2b_digest(data, 16)
 
 
 class Catalogue(Protocol):

@@ -3,7 +3,6 @@ static embeddings; what sentence-transformers runs. Weights are mapped into memo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cortex.core.text.strings import blake2b_digest
 from cortex.index.vectors.embedders import INSTALL_HINT, Embedder, EmbedderFailed, packaged_folder
 from cortex.vault.user_settings import SemanticSettings
 
@@ -50,7 +50,7 @@ def map_tensors(path: str) -> tuple[dict[str, Floats], str]:
     except (*_UNREADABLE, OverflowError) as error:
         raise EmbedderFailed(f"{path} cannot be read: {error}") from error
     some = data[:: 1 + data.size // 256].tobytes() + data[:end].tobytes()
-    return tensors, hashlib.blake2b(some, digest_size=4).hexdigest()
+    return tensors, blake2b_digest(some, 4).hex()
 
 
 def _read_json(folder: str, name: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ Readers map the file and need no lock; who writes holds `vectors.lock`. Standard
 from __future__ import annotations
 
 import errno
-import hashlib
 import mmap
 import os
 import re
@@ -15,6 +14,7 @@ import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from cortex.core.text.strings import blake2b_digest
 from cortex.index.vectors import FOLDER
 from cortex.vault import files, private
 from cortex.vault.private import lock
@@ -30,7 +30,7 @@ _MIN_UNUSED = 1000  # rows below which a file is not worth rewriting
 def text_key(text: str) -> bytes:
     """The key of a text's vector."""
     data = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest() if text.strip() else NO_KEY
+    return blake2b_digest(data, KEY_BYTES) if text.strip() else NO_KEY
 
 
 def split_keys(joined: bytes) -> list[bytes]:
@@ -46,7 +46,7 @@ class VectorFile:
         self.folder = os.path.join(cache_folder, FOLDER)
         self.model = model[:100]
         plain = re.sub(r"[^a-z0-9]+", "-", self.model.lower()).strip("-")[:40]
-        digest = hashlib.blake2b(self.model.encode(), digest_size=4).hexdigest()
+        digest = blake2b_digest(self.model.encode(), 4).hex()
         self.path = os.path.join(self.folder, f"{plain}-{digest}.vectors")
 
     def shape(self) -> tuple[int, int]:

@@ -5,11 +5,11 @@ One file in the state folder per command: path -> (text before, or none; digest 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
+from cortex.core.text.strings import blake2b_digest
 from cortex.core.text.value import Any, TypeAlias
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -91,4 +91,4 @@ def take_back(
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return blake2b_digest(data, 16).hex()
