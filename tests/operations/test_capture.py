@@ -28,7 +28,7 @@ def capture_and_tell(vault, caller, *words, **options):
 
 def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
     words = (
-        "--tags", "storage,area/db", "--session", "s 1", "--project", "p", "--branch", "feat/x",
+        "--tags", "storage,#area/db", "--session", "s 1", "--project", "p", "--branch", "feat/x",
     )  # fmt: skip
     done = cortex("capture", "Decision: use SQLite", *words)
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _collections_abc import Iterable
+
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
@@ -24,9 +26,10 @@ class CaptureResult(NamedTuple):
     file: str  # absolute path
 
 
-def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The tags without secrets, each once."""
-    return tuple(dict.fromkeys(sanitize_text(tag.strip()) for tag in tags if tag.strip()))
+def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags without secrets and the # before them, each once."""
+    plain = (sanitize_text(tag.strip()).lstrip("#") for tag in tags if tag.strip("# "))
+    return tuple(dict.fromkeys(plain))
 
 
 def publish_event(

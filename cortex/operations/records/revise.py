@@ -45,6 +45,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
+from cortex.operations.capture.capture import clean_tags
 from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command
 from cortex.operations.records.archive import set_aside
@@ -270,8 +271,7 @@ def _as_kept(key: str, value: str) -> str:
 
 
 def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
-    plain = (sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
-    tags = tuple(dict.fromkeys(plain))
+    tags = clean_tags(words)
     tags = () if tags == (CLEAR_WORD,) else tags
     events.validate(_SAMPLE_EVENT._replace(tags=tags))
     return tags
