@@ -42,7 +42,7 @@ class TranscriptInfo(NamedTuple):
 
 
 def transcript_folders(name: str, environ: Mapping[str, str]) -> list[str]:
-    """Where a host keeps its transcripts."""
+    """The folders in which a host keeps its transcripts; they may not exist."""
     host = load_host(name)
     home = host.user_folder(environ)
     return [os.path.join(home, folder) for folder in host.transcript_folders]

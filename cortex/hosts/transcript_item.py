@@ -146,6 +146,7 @@ def is_noteworthy(command: str) -> bool:
 
 
 def _is_check_command(words: list[str]) -> bool:
+    """True if one simple command, after wrappers such as `uv run`, is a test, linter, build or git."""
     for at, word in enumerate(words):
         name, rest = word.rpartition("/")[2], words[at + 1 :]
         subcommands = _CHECK_SUBCOMMANDS.get(name, "").split()

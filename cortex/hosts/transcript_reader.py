@@ -248,7 +248,7 @@ def content_parts(content: str | list[Any]) -> list[Any]:
 
 
 def make_plan_step(text: object, done: bool) -> PlannedStep | None:
-    """A step of a plan; None when it says nothing."""
+    """A step of a plan, redacted and shortened; None if the text is empty or no string."""
     line = redacted_line(text)[: transcript_item.MAX_STEP_CHARS] if isinstance(text, str) else ""
     return PlannedStep(line, done) if line else None
 

@@ -359,7 +359,7 @@ def _join_or(words: list[str]) -> str:
 
 
 def _example(parameter: Parameter) -> str:
-    """What to send, where the type does not show it: the default if it can be sent."""
+    """The end of a refusal that shows a valid value (`: send 5`), empty if the type makes it obvious."""
     kinds = [parameter.type, *get_args(parameter.type)]  # of a union, too
     for mark in (mark for kind in kinds for mark in get_args(kind) if isinstance(mark, Between)):
         sendable = isinstance(parameter.default, int | float) and parameter.default >= mark.least

@@ -87,7 +87,7 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
 
 
 def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
-    """A table of the settings, empty when there is none, or why it cannot be read."""
+    """A table of the user's settings; empty if it is missing or, with a problem, if it cannot be read."""
     path = settings_file()
     if fault := files.why_unreadable(path, follow=True):
         return {}, Problem(path, fault, "make it a file of yours")

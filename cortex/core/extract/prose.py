@@ -178,9 +178,9 @@ def own_lines(prompt: str) -> list[str]:
 
 
 def blank_callouts(said: str, *, keep_own: bool = False) -> str:
-    """What was said in an event, as long as it was, with blanks for what the person said: their
-    tagged lines stand among what was done, whole. `keep_own`: but for their own lines. The same
-    text if it has no callout."""
+    """The text of an event with the person's callouts blanked out, so that what remains is the agent's
+    and offsets stay the same. With `keep_own` their own lines are kept. A text without a callout is
+    returned unchanged."""
     if not any(start in said for start in CALLOUT_STARTS):
         return said
     return "\n".join(_blank_lines(said.split("\n"), keep_own))

@@ -1,7 +1,7 @@
-"""A session that went on on two clones: one summary, overview and title of those that Cortex wrote
-stand, before lines and fields are merged.
+"""Prepare a merge of a session's note that two clones changed: choose one summary, overview and title of
+those that Cortex wrote, before lines and fields are merged.
 
-What a person has changed stands.
+What a person has edited is kept.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def keep_latest_texts(versions: Sequence[SessionVersion]) -> list[SessionVersion
 def _with_latest(
     lines: Sequence[list[bytes]], found: Sequence[MarkedText | None], *, by_size: bool = False
 ) -> list[list[bytes]]:
-    """The lines of the versions, all with the text of the side whose mark is the greater, `by_size`
-    with the longer text."""
+    """The versions' lines, each with the text of one side: that with the later mark, or with `by_size`
+    the longer text."""
     of_sides = (
         (marked, some) for marked, some in zip(found[_ONE:], lines[_ONE:], strict=True) if marked
     )
@@ -81,8 +81,8 @@ def _with_latest(
 def _with_one_overview(
     lines: Sequence[list[bytes]], found: Sequence[MarkedText | None]
 ) -> list[list[bytes]]:
-    """The lines of the versions with one overview; a person's stands against a new one, which is
-    made the base's."""
+    """The versions' lines with one overview. If a person edited one side's, it wins: the other side gets
+    the base's overview back, so that a merge of lines keeps the edit."""
     edited = [side for side in (_ONE, _TWO) if (marked := found[side]) and not marked.is_untouched]
     if not edited:
         return _with_latest(lines, found)

@@ -81,7 +81,7 @@ def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple
 
 
 def open_tasks(scanned: MarkdownScan) -> tuple[OwnItem, ...]:
-    """The open tasks of a note, as they stand there."""
+    """The open tasks of a note, in its order."""
     return _shortened(_iter_tasks(scanned))
 
 

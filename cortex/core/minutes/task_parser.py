@@ -112,7 +112,8 @@ def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
 
 
 def _take_mention(text: str) -> tuple[str, str]:
-    """The mention that ends the text, or the first one within it, which then stays as a word."""
+    """The text and its owner by `@mention`: a last one is cut off, else the first loses only its `@`. The
+    owner is empty without a mention."""
     found = [match for match in _MENTION_RE.finditer(text) if match[1]]
     if not found:
         return text, ""
@@ -123,7 +124,7 @@ def _take_mention(text: str) -> tuple[str, str]:
 
 
 def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[str, str, str]:
-    """The last parentheses, where they hold nothing but a name, a date or both."""
+    """Text, owner and due date, with those from last parentheses that hold only names, a date or both."""
     for _ in range(2):
         text = text.rstrip()
         match = _PARENTHESIS_RE.search(text[-90:])

@@ -126,8 +126,8 @@ def is_project_name(name: str) -> bool:
 
 
 def project_slug(named: str) -> str:
-    """The name that captures have for a project: itself in lower case, or what is left of it; empty
-    where that is nothing."""
+    """A valid project name made of any name: lower case, other characters as `-`, or `project-` and a
+    hash if no ASCII letter or digit is left; empty for a name without letters and digits."""
     word = one_line(named).lower()
     if not word or is_project_name(word):
         return word
@@ -137,7 +137,7 @@ def project_slug(named: str) -> str:
 
 
 def slug_remark(named: str, kept: str) -> str:
-    """What to say where a project has another name than the one that was given; else empty."""
+    """A note for the answer when a project is kept under another name than given; else empty."""
     given = one_line(named)
     is_plain = not given or is_project_name(given.lower())
     return (

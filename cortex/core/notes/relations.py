@@ -52,7 +52,7 @@ def parse_link_target(text: str) -> str:
 
 
 def is_replaced_by_distillation(note: Note) -> bool:
-    """Whether a distillation stands in the place of a record: an event supersedes it."""
+    """True if a distillation has replaced the record: it is superseded by an event."""
     by = parse_link_target(note.get("superseded_by"))
     return note.get("status").lower() == "superseded" and is_event_id(by)
 

@@ -120,7 +120,7 @@ def _serve_http(tools: ToolServer, address: str, names: Sequence[str]) -> None:
 
 
 def _install_hint() -> str:
-    """The command that puts the package where this Python finds it."""
+    """The command that installs the package `mcp` for this Python: by pipx, uv or pip."""
     package = "'mcp>=2.2,<3'"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {os.path.basename(sys.prefix)} {package}"

@@ -99,7 +99,7 @@ def apply_change(change: ObsidianChange) -> None:
 
 
 def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
-    """The text with entries that it lacks, and these."""
+    """Obsidian's settings with our missing entries added, and the entries that were added."""
     tree, filters = _parse(text)
     if tree is None:
         text += "{}\n"
@@ -116,7 +116,7 @@ def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
 
 
 def _remove(text: str, ours: list[str]) -> tuple[str, list[str]]:
-    """The text without these entries, nor their list if it is left empty; and those that were."""
+    """Obsidian's settings without our entries (nor the list, if it becomes empty), and those removed."""
     tree, filters = _parse(text)
     places = [place for place, one in enumerate(_texts(filters)) if one in ours]
     gone = [one for one in ours if one in _texts(filters)]

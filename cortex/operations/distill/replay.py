@@ -98,6 +98,7 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
 
 
 def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
+    """The changes that today's rules would make to the records of all turns, without writing any."""
     existing = load_existing_records(vault, caller)
     turns, rows, linked, distilled = query_index(vault, caller.progress, _load_rows)
     covered = _covered_events(vault, distilled)

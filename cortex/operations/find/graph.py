@@ -226,7 +226,8 @@ def _name_edge(
 
 
 def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
-    """The kind that edges have of which somebody asks by this name."""
+    """The kinds that edges have in the catalogue for a kind as a user names it, inverse kinds too. Raises
+    `InvalidInputError` for an unknown one."""
     straight = kind_of_inverse(kind) or (LINK_KIND if kind == inverse_of(LINK_KIND) else kind)
     if straight in RELATION_KINDS or straight == LINK_KIND:
         return {straight}

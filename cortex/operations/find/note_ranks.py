@@ -161,7 +161,8 @@ def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
 
 
 def find_faded(vault: Vault, index: IndexSession, now: str) -> tuple[list[DueRecord], int]:
-    """The records that a pass archives, the longest untouched first; and how many are active."""
+    """The records that `lifecycle` would archive now, longest untouched first, and the number of active
+    records."""
     active = NoteFilter(tiers=(TIER_CURRENT,), has_id=True)
     kept = (*importance.NON_DECAYING_TYPES, *importance.NEVER_ARCHIVED_TYPES)
     # The rules keep all others, too; of ten thousand records it would take half a second to say so.

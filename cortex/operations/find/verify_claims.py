@@ -317,7 +317,7 @@ def _is_manifest(path: str) -> bool:
 def _find_gone_branches(
     project: _Project, claims: Sequence[RecordClaims]
 ) -> Iterator[tuple[str, str]]:
-    """Ids of claims with what is said of each branch that they name and that is gone."""
+    """Yield a record's id and a sentence for each branch that the record names and that is gone."""
     repository = project.repository
     names = {
         name

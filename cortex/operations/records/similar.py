@@ -21,7 +21,8 @@ _MAX_WORDS = 4
 
 
 def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord:
-    """The record that has this note, with what is like it unless it is a duplicate."""
+    """Describe a record that a capture or save made. Similar and contradicted records are left out for a
+    duplicate."""
     id_ = note.get("id") or path
     said = id_, note.title, note.get("project")
     similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())

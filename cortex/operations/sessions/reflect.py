@@ -169,14 +169,14 @@ def _gather(
 
 
 def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
-    """What the person said; a prompt is all theirs."""
+    """The person's utterances in a turn; of a prompt's event the whole text first."""
     whole = [turn.message] if row.type == "prompt" else []
     said = utterances(turn.message)
     return [*whole, *(one.text for one in said if one.role == USER and not one.about)]
 
 
 def _intent(text: str) -> str:
-    """What a prompt asks for; of a plan that was pasted its title."""
+    """What a prompt asks for: the prompt itself, or the titles of a plan that was pasted."""
     return text if is_own_prompt(text) else "; ".join(subjects_of(text))
 
 
