@@ -17,6 +17,7 @@ DISTILLED_TYPES = frozenset((
     "architecture", "config",
 ))  # fmt: skip
 RELATIONS = ("refines", "contradicts", "supersedes")
+BY_RULES = "rules"  # the model of a judgement of rules (`core/distill/judge.py`)
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
 _MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
 _MAX_LINES, _MAX_TAGS = 8, 5

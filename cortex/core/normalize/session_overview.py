@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cortex.core.model import turn_summary
-from cortex.core.model.distillation import Distillation, standing_distillations
+from cortex.core.model.distillation import BY_RULES, Distillation, standing_distillations
 from cortex.core.model.event import Event, is_headless
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE, is_untitled, untitled_by_what
 from cortex.core.model.note_status import OVERVIEW_MARK
@@ -66,8 +66,10 @@ def compose_overview(
     """The overview of a session with these events; `records` are ids and titles of what they made."""
     ordered = sorted(events, key=lambda event: event.id)
     said, later, distilled = _gather(ordered), _gather(ordered), _NOT_DISTILLED
-    for _, distilled in standing_distillations(ordered):
-        end = max(distilled.covers)
+    for _, one in standing_distillations(ordered):
+        if one.model == BY_RULES:  # it has records alone
+            continue
+        distilled, end = one, max(one.covers)
         later = _gather([event for event in ordered if event.id > end])
     left = [step.text for step in later.plan if not step.done]
     sections = (
