@@ -183,7 +183,8 @@ def check_answer(
             dropped[TOO_MANY] += 1
         else:
             dropped[UNKNOWN_TARGET] += bool(record.target) and record.target not in known
-            records.append(_relate(record._replace(event=source[0]), known, is_person=source[1]))
+            believed = record._replace(event=source[0], details="")  # which no quote bears out
+            records.append(_relate(believed, known, is_person=source[1]))
     if named != handle and (named or not records):
         message = f"the answer is of session {_excerpt(str(named or ''))!r}, not of {handle!r}"
         raise CortexError(message, "give the answer to the prompt of this session")

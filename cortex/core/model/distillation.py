@@ -20,7 +20,7 @@ RELATIONS = ("refines", "contradicts", "supersedes")
 BY_RULES = "rules"  # the model of a judgement of rules (`core/distill/judge.py`)
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
 _MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
-_MAX_LINES, _MAX_TAGS = 8, 5
+_MAX_LINES, _MAX_TAGS, _MAX_DETAILS_CHARS = 8, 5, 2000
 _FENCE = "```json\n", "\n```"
 
 
@@ -38,6 +38,7 @@ class DistilledRecord(NamedTuple):
     event: str = ""  # the id of the event in which the quote stands
     relation: str = ""  # of `RELATIONS`
     target: str = ""  # the id of the record to which that relation leads
+    details: str = ""  # of a judgement of rules alone: what else is said, in markdown
 
 
 class Distillation(NamedTuple):
@@ -100,12 +101,14 @@ def read_record(said: object) -> DistilledRecord | None:
     confidence, priority = said.get("confidence"), said.get("priority")
     tags = (tag.lower() for tag in _read_lines(said, "tags", _MAX_TAGS))
     kind, target = _read_relation(said)
+    details = said.get("details")
     return DistilledRecord(
         type_, statement, _read_text(said, "reason", _MAX_STATEMENT_CHARS),
         _read_text(said, "where", _MAX_LINE_CHARS),
         float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 0.5,
         priority if isinstance(priority, int) and 1 <= priority <= 10 else 0,
         tuple(filter(events.is_tag, tags)), quote, _read_text(said, "event", 40), kind, target,
+        details[:_MAX_DETAILS_CHARS].strip() if isinstance(details, str) else "",
     )  # fmt: skip
 
 
