@@ -12,7 +12,7 @@ import os
 from _collections_abc import Sequence
 from binascii import crc32
 
-from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
+from cortex.core.model.turn_summary import PLAN_APPROVAL, Commit, PlannedStep
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.light import dumps
 from cortex.core.text.value import Any
@@ -51,6 +51,7 @@ _HOST_TEXT_STARTS = (
 _SESSION_KEY = b'"sessionId"'
 _SUBAGENTS_FOLDER, _SUBAGENT_PREFIX = "subagents", "agent-"
 _INTERRUPTED_START = "[Request interrupted"
+_MAX_ADDRESS_CHARS = 300  # of a pull request
 _MAX_LINE_IDS = 200_000  # ids of lines; as many stand in a transcript of 400 MB
 _MAX_TASKS = 500
 _REFUSAL_WORDS = "the user said:"  # before what the person says to a call that they refuse
@@ -146,6 +147,10 @@ class ClaudeReader(TranscriptReader):
         """Add what a line tells to the items, unless it stands again or was taken back."""
         type_, id_, parent = data.get("type"), get_str(data, "uuid"), get_str(data, "parentUuid")
         self._read_title(data)
+        if type_ == "pr-link" and self.advance_time(data.get("timestamp")):
+            if address := "".join(get_str(data, "prUrl")[:_MAX_ADDRESS_CHARS].split()):
+                self.add_pull_request(Commit(address, ""), address)
+            return
         if id_:
             if id_ in self.seen_ids or self._is_rewound(id_, parent):
                 return
@@ -237,7 +242,9 @@ class ClaudeReader(TranscriptReader):
         elif tool == "TodoWrite":
             self.add_plan(parse_todos(arguments.get("todos"), "content"), call)
         elif tool == "ExitPlanMode":
-            self.add_plan(parse_plan_steps(get_str(arguments, "plan")), call)
+            plan = get_str(arguments, "plan")
+            self.add_agent_text(plan, call)
+            self.add_plan(parse_plan_steps(plan), call)
         elif tool == "TaskCreate":
             subject = arguments.get("subject") or arguments.get("description")
             if step := make_plan_step(subject, done=False):

@@ -7,7 +7,13 @@ import os
 from _collections_abc import Iterable
 
 from cortex.core.model import turn_summary
-from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, Utterance
+from cortex.core.model.turn_summary import (
+    CommandRun,
+    Commit,
+    PlannedStep,
+    TurnSummary,
+    Utterance,
+)
 from cortex.core.redact.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, one_line, parse_time, shorten
@@ -16,6 +22,10 @@ from cortex.core.text.value import NamedTuple
 AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
 REPLY = "reply"  # of the person within a turn: an answer, a refusal, what was typed meanwhile
 FILE_CHANGE, COMMAND_RUN, PLAN = "changed", "ran", "plan"
+COMMIT, PULL_REQUEST = "committed", "proposed"
+AMENDED = "amended"  # the text of such a commit
+NO_HASH = "commit"  # in the place of a hash that was not printed
+MAX_COMMITS, MAX_PULL_REQUESTS = 20, 5  # of one turn
 MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = 30, 140, 60  # of one turn
 MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
 MAX_PLAN_STEPS, MAX_STEP_CHARS = 50, 200
@@ -75,6 +85,7 @@ class TranscriptItem(NamedTuple):
     plan: tuple[PlannedStep, ...] = ()
     sidechain: str = ""  # its side chain, if a session's file holds the work of subagents too
     about: str = ""  # of a reply: the question, or what it refuses
+    commit: Commit | None = None  # or the pull request
 
 
 def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) -> TurnSummary:
@@ -85,8 +96,12 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
     changed: dict[str, None] = {}
     commands: dict[CommandRun, None] = {}
     plan: tuple[PlannedStep, ...] = ()
+    commits: dict[str, Commit] = {}
+    requests: dict[str, Commit] = {}
     for item in items:
-        if item.kind == AGENT_TEXT:
+        if item.commit:
+            _add_commit(requests if item.kind == PULL_REQUEST else commits, item)
+        elif item.kind == AGENT_TEXT:
             utterances.append(Utterance(turn_summary.AGENT, item.text))
         elif item.kind in (PROMPT, REPLY):
             keep = keep_of_prompt if item.kind == PROMPT else keep_of_reply
@@ -102,7 +117,23 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
             plan = item.plan
     text = turn_summary.format_utterances(utterances)
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
-    return TurnSummary(text, tuple(tagged), files, tuple(commands)[-MAX_COMMANDS:], plan)
+    return TurnSummary(
+        text, tuple(tagged), files, tuple(commands)[-MAX_COMMANDS:], plan, "",
+        tuple(commits.values())[-MAX_COMMITS:], tuple(requests.values())[-MAX_PULL_REQUESTS:],
+    )  # fmt: skip
+
+
+def _add_commit(there: dict[str, Commit], item: TranscriptItem) -> None:
+    """Add a commit, or a pull request, each once; an amended commit takes the place of the last."""
+    if item.commit is None:
+        return
+    if item.text == AMENDED and there:
+        there.popitem()
+    before = there.get(item.commit.ref)
+    # A hash that was not printed says nothing.
+    key = item.commit.ref if item.commit.ref != NO_HASH else item.commit.subject
+    if not (before and before.subject):
+        there[key] = item.commit
 
 
 def tagged_lines(prompt: str) -> list[str]:

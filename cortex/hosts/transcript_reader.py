@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _collections_abc import Sequence
 
-from cortex.core.model.turn_summary import PlannedStep, TurnSummary
+from cortex.core.model.turn_summary import Commit, PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.light import loads
@@ -171,8 +171,25 @@ class TranscriptReader:
             if run := transcript_item.summarize_command(command, failed, output, code):
                 item = self._new_item(transcript_item.COMMAND_RUN, "", call, command=run)
                 self.items.append(item)
+            if " commit" in command or "pr create" in command:
+                self._add_commits(command, output, call, failed)
         elif not failed and not transcript_item.is_refusal(output):
             self.items += items
+
+    def _add_commits(self, command: str, output: str, call: str, failed: bool) -> None:
+        """The commits and the pull request that a command has made."""
+        # Its patterns are long, and most commands commit nothing.
+        from cortex.hosts.commits import read_commits, read_pull_request  # noqa: PLC0415
+
+        text = transcript_item.AMENDED if "--amend" in command else ""
+        for one in read_commits(command, output, failed=failed):
+            self.items.append(self._new_item(transcript_item.COMMIT, text, call, commit=one))
+        if request := read_pull_request(command, output):
+            self.add_pull_request(request, call)
+
+    def add_pull_request(self, request: Commit, id_: str) -> None:
+        """A pull request was opened, or is the session's."""
+        self.items.append(self._new_item(transcript_item.PULL_REQUEST, "", id_, commit=request))
 
     def _add_pending(self, call: str, command: str, item: TranscriptItem | None) -> None:
         items = self.items

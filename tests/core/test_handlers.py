@@ -35,7 +35,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status, with_fields
 
 NOTHING = Distillation("Nothing", (), "", (), ())
-CLAIM = "We chose SQLite over Postgres because it is one file."
+CLAIM = "Decision: we chose SQLite over Postgres because it is one file."
 
 
 def event(
@@ -98,11 +98,11 @@ class Vault:
 
 def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
     vault = Vault()
-    vault.take(event(f"Looked around. {CLAIM} I decided to read the tests."))
+    vault.take(event(f"Looked around.\n\n{CLAIM}\n\nWe decided to use a lock."))
     assert vault.types() == ["decision", "session"]
     note = vault.of("decision")
     assert note.title == "We chose SQLite over Postgres"
-    assert note.get("confidence") == "0.95"
+    assert note.get("confidence") == "0.85"
     assert note.provenance() == (
         ("20261120t164512z-aaaaaaaaaa",),
         {"session": "s1", "layer": "keyword"},
@@ -116,7 +116,7 @@ def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_e
     vault.take(event(CLAIM))
     (_, grown) = vault.take(
         event(
-            f"Done. So {CLAIM.replace('We', 'we')}",
+            f"Done.\n\n{CLAIM.replace('we', 'We')}",
             at="2027-01-01T10:00:00Z",
             session="s2",
             branch="other",

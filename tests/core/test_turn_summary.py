@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from cortex.core.model.turn_summary import (
     ACTIVITY_MARK,
     CommandRun,
+    Commit,
     PlannedStep,
     TurnSummary,
     append_message,
@@ -25,6 +26,8 @@ TURN = TurnSummary(
         CommandRun("git commit -m store"),
     ),
     plan=(PlannedStep("choose a store", done=True), PlannedStep("write it", done=False)),
+    commits=(Commit("abc1234", "store: SQLite", "One file.\n\n- fast"), Commit("def5678", "tidy")),
+    pull_requests=(Commit("https://git.example.org/a/b/pull/7", "A store", "In one file."),),
 )
 
 
@@ -35,7 +38,9 @@ def test_a_stretch_reads_as_markdown():
         "Asked to remember:\n\n- [MEMORY: permanent] never push on Fridays\n\n"
         "Files changed:\n\n- cortex/store.py\n- tests/test_store.py\n\n"
         "Commands:\n\n- `pytest -q` failed: 2 failed, 7 passed\n- `git commit -m store` ok\n\n"
-        "Plan:\n\n- [x] choose a store\n- [ ] write it"
+        "Plan:\n\n- [x] choose a store\n- [ ] write it\n\n"
+        "Commits:\n\n- abc1234 store: SQLite\n  One file.\n\n  - fast\n- def5678 tidy\n\n"
+        "Pull requests:\n\n- https://git.example.org/a/b/pull/7 A store\n  In one file."
     )
 
 
@@ -81,11 +86,13 @@ def test_what_a_message_opens_ends_with_it(first, closed):
 LINE = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
 ).map(lambda text: text.replace("`", "'"))
+COMMITS = st.tuples(st.builds(Commit, LINE, LINE, st.lists(LINE).map("\n".join)))
 STRETCHES = st.builds(
     TurnSummary,
     message=st.text(max_size=200).map(str.strip),
     tagged_lines=st.tuples(LINE), changed_files=st.tuples(LINE, LINE),
     commands=st.tuples(st.builds(CommandRun, LINE, LINE)), plan=st.tuples(st.builds(PlannedStep, LINE, st.booleans())), title=LINE,
+    commits=COMMITS, pull_requests=COMMITS,
 )  # fmt: skip
 
 

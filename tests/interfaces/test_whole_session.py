@@ -16,7 +16,7 @@ from tests.conftest import run_cortex
 SESSION = "5f0c7a52-6d3f-4f6b-9a51-0f3e6c1b2a44"
 DECISIONS = [
     "Decision: the cart lives in SQLite, because it is one file.",
-    "We chose idempotency keys over locks because the client retries anyway.",
+    "Decision: idempotency keys over locks, because the client retries anyway.",
     "Rejected: a message queue, since one worker is enough.",
 ]
 

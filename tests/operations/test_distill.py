@@ -49,7 +49,9 @@ FOUND = "The cause was that the nightly job never closed its connections"
 TURN = format_utterances(
     [
         Utterance(USER, ASKED),
-        Utterance(AGENT, f"{FOUND}. We chose SQLite over Postgres because it is one file."),
+        Utterance(
+            AGENT, f"{FOUND}. Decision: we chose SQLite over Postgres because it is one file."
+        ),
     ]
 )
 DECISION = {

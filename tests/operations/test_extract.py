@@ -20,7 +20,7 @@ from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 from tests.conftest import commit_all, run_git
 
-CLAIM = "We chose SQLite over Postgres because it is one file."
+CLAIM = "Decision: we chose SQLite over Postgres because it is one file."
 
 
 class Clone:
@@ -171,7 +171,9 @@ def test_a_record_that_a_person_moved_is_found_by_its_id(vault, tmp_path):
 
 def test_a_crash_between_the_records_of_a_turn_leaves_nothing_undone(vault):
     clone = Clone(Path(vault.root))
-    id_ = clone.stop(f"{CLAIM} Turns out fsync is slow here.\n\n[MEMORY: permanent] Short answers")
+    id_ = clone.stop(
+        f"{CLAIM}\n\nDiscovery: fsync is slow here.\n\n[MEMORY: permanent] Short answers"
+    )
     before = clone.held()
     event = next(path for path in before if id_ in path)
     (clone.root / event).rename(clone.root / f"inbox/pending/{id_}.md")
@@ -195,7 +197,7 @@ def test_the_words_of_the_team_stand_in_the_settings(vault):
 def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex):
     stop = compose_text(
         TurnSummary(
-            f"{CLAIM} I decided to read it.",
+            f"{CLAIM}\n\nI decided to read it.",
             commands=(CommandRun("make", "failed: 2"),),
             plan=(PlannedStep("one", False),),
         )
@@ -206,7 +208,7 @@ def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex):
     shown = cortex("extract", id_)
     assert shown.returncode == 0
     assert shown.stdout.splitlines()[:3] == [
-        "0.95 keyword    decision   We chose SQLite over Postgres",
+        "0.85 keyword    decision   we chose SQLite over Postgres",
         "     because it is one file.",
         "     line 1",
     ]
@@ -214,7 +216,7 @@ def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex):
     cortex("normalize")
     found = json.loads(cortex("extract", "s1", "--json").stdout)
     assert [(one["layer"], one["type"], one["confidence"], one["record"], one["event"]) for one in found["found"]] == [
-        ("keyword", "decision", 0.95, True, id_), ("keyword", "decision", 0.3, False, id_),
+        ("keyword", "decision", 0.85, True, id_), ("keyword", "decision", 0.3, False, id_),
         ("structural", "plan", 1.0, True, id_),
     ]  # fmt: skip
     assert found["events"] == [id_]

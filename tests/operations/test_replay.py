@@ -18,7 +18,7 @@ from cortex.core.normalize.session_note import compose_note
 from cortex.vault.locate import Vault
 
 Command = Callable[..., CompletedProcess[str]]
-PASSAGE = """**Root cause of the lost carts**
+PASSAGE = """Discovery: the lost carts come from `on_start`, which runs for the first worker alone
 
 - The cart lives in `CartStore`, which `expire_all()` empties when the worker restarts, instead of reading `carts.db` again
 - `CartStore.load()` never runs after a restart, because the hook `on_start` is only called for the first worker
@@ -103,7 +103,7 @@ def test_applied_once_it_is_done_and_every_byte_comes_back(vault, old, cortex):
     root = Path(vault.root)
     before = snapshot(root)
     (come,) = replayed(cortex, "--replay", "--apply")["comes"]
-    assert "CartStore.load()" in (root / come).read_text()
+    assert "on_start" in (root / come).read_text()
     assert "\nstatus: archived\n" in old["untouched"].read_text()
     for name in ("edited", "pinned", "linked"):
         assert old[name].read_bytes() == before[str(old[name].relative_to(root))]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cortex.core.extract.candidate import id_of_text, make_title
+from cortex.core.extract.candidate import JUDGED_LAYER, id_of_text, make_title
 from cortex.core.model import event as events
 from cortex.core.model.distillation import BY_RULES, DistilledRecord, parse_distillation
 from cortex.core.model.event import Event
 from cortex.core.model.record import Record, default_scope, format_confidence, initial_status
 from cortex.core.text.strings import slugify
 
-DISTILLED_LAYER, JUDGED_LAYER = "distilled", "judged"  # by a model, by rules
+DISTILLED_LAYER = "distilled"
 
 
 def distilled_records(event: Event) -> list[Record]:
@@ -17,10 +17,11 @@ def distilled_records(event: Event) -> list[Record]:
     `InvalidInputError` if the event holds none."""
     made = parse_distillation(event.text)
     layer = JUDGED_LAYER if made.model == BY_RULES else DISTILLED_LAYER
-    return [_compose_record(event, one, layer) for one in made.records]
+    return [compose_record_of(event, one, layer) for one in made.records]
 
 
-def _compose_record(event: Event, one: DistilledRecord, layer: str) -> Record:
+def compose_record_of(event: Event, one: DistilledRecord, layer: str) -> Record:
+    """The record of an event: a distillation, or the turn itself where a rule holds at once."""
     title = make_title(one.statement.rstrip(".").replace("`", ""))
     why = f"\n\n**Why.** {one.reason}" if one.reason else ""
     where = f"\n\n**Where.** {one.where}" if one.where else ""

@@ -13,8 +13,9 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 from cortex.core.text.value import NamedTuple
 
 STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
-PASSAGE_LAYER = "passage"
-RULE_LAYERS = (KEYWORD_LAYER, PASSAGE_LAYER)  # that nobody marked: what rules alone found
+JUDGED_LAYER = "judged"  # what rules made of a whole session
+# What rules alone found: `passage` is of earlier versions, parts of turns that nobody had marked.
+RULE_LAYERS = (KEYWORD_LAYER, "passage", JUDGED_LAYER)
 MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record
 TITLE_LIMIT = 80
 
@@ -27,22 +28,21 @@ class Candidate(NamedTuple):
 
     layer: str
     type: str  # a record type
-    text: str  # one paragraph; of a passage its markdown
+    text: str  # one paragraph
     confidence: float  # 0 to 1
     line: int
     reason: str = ""
     pinned: bool = False  # it was said to be permanent
     tags: tuple[str, ...] = ()
-    title: str = ""  # of a passage
     is_marked: bool = False  # a marker or a team's phrase stands before it
 
 
 def candidate_to_record(one: Candidate, begun: Record) -> Record:
     """The record of a candidate. The case of the first letter and a final stop do not matter."""
-    text = one.text if one.layer == PASSAGE_LAYER else _tidy_sentence(one.text)
+    text = _tidy_sentence(one.text)
     reason = _tidy_sentence(one.reason)
     body = f"{text}\n\n**Why.** {reason}" if reason else text
-    title = make_title((one.title or text).rstrip(".:;, ").replace("`", "")) or "note"
+    title = make_title(text.rstrip(".:;, ").replace("`", "")) or "note"
     scope = default_scope(begun.project)
     key = id_of_text(begun.project, scope, one.type, body)
     return begun._replace(

@@ -8,33 +8,28 @@ from contextlib import suppress
 from cortex.core.extract.candidate import (
     KEYWORD_LAYER,
     MIN_RECORD_CONFIDENCE,
-    PASSAGE_LAYER,
     STRUCTURAL_LAYER,
     TAG_LAYER,
     Candidate,
     LeadingPhrases,
     candidate_to_record,
 )
+from cortex.core.model import event as events
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
 from cortex.core.model.turn_summary import (
     ACTIVITY_MARK,
     PLAN_APPROVAL,
-    USER,
-    Utterance,
     parse_turn_summary,
     utterances,
 )
 from cortex.core.text.strings import one_line, short_hash, shorten, text_digest
 
 # The surest first: what two layers find is the find of the first.
-LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER, PASSAGE_LAYER)
-# Types of events: of which the other layers read nothing, and of which passages become records.
-TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
-PASSAGE_TYPES = ("stop", "pre_compact", "prompt")
+LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER)
+TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")  # of events
 MIN_MARKED_WORDS, MIN_MARKED_CONFIDENCE = 2, 0.7  # of what stands behind a marker in a turn
-CLEAR_CONFIDENCE = 0.85  # of a choice that no marker tells; a little less where a reason follows
 
 
 def find_candidates(
@@ -72,27 +67,17 @@ def find_candidates(
 
 
 def choose_candidates(text: str, phrases: LeadingPhrases, type_: str) -> tuple[Candidate, ...]:
-    """The candidates in the text of an event of a type that become records. Of a turn: what is
-    marked, and the noteworthy passages that hold nothing marked. Of agents' prose a phrase alone
-    (`we use`, `turns out`) is mostly noise: on real sessions 30 % of such finds were worth keeping;
-    it must be a clear choice. A subagent has no plan and no passages: an agent asks it. Of a prompt
-    there are tags and passages, of what a host sums up tags, of other texts all that is sure."""
-    from cortex.core.extract import noteworthy  # noqa: PLC0415  as above
-
+    """The candidates in the text of an event of a type that become records. Of a session's turn only
+    what was marked: of what agents say a phrase alone (`we use`, `turns out`) tells too little. A
+    subagent has no plan: an agent asks it. Of a prompt and of what a host sums up there are tags, of
+    other texts all that is sure."""
     found = find_candidates(text, phrases, tags_only=type_ in TAGS_ONLY_TYPES)
-    if type_ == "subagent_stop":
-        return tuple(one for one in found if _is_clear(one) and one.layer != STRUCTURAL_LAYER)
-    if type_ not in PASSAGE_TYPES:
+    if type_ not in events.TURN_TYPES:
         return tuple(filter(becomes_record, found))
-    clear = [one for one in found if _is_clear(one)]
-    known = [one_line(one.text) for one in clear]
-    is_prompt = type_ == "prompt"
-    said = utterances(text.partition(ACTIVITY_MARK)[0])
-    for one in noteworthy.find_noteworthy([Utterance(USER, text)] if is_prompt else said):
-        plain = one_line(one.text.replace("**", ""))
-        if not any(line in plain for line in known):
-            clear.append(one)
-    return tuple(clear)
+    is_plan = type_ != "subagent_stop"
+    return tuple(
+        one for one in found if _is_marked(one) and (is_plan or one.layer != STRUCTURAL_LAYER)
+    )
 
 
 def extract_records(text: str, begun: Record, phrases: LeadingPhrases, type_: str) -> list[Record]:
@@ -111,13 +96,11 @@ def becomes_record(one: Candidate) -> bool:
     return one.confidence >= MIN_RECORD_CONFIDENCE
 
 
-def _is_clear(one: Candidate) -> bool:
+def _is_marked(one: Candidate) -> bool:
     if one.layer != KEYWORD_LAYER:
         return becomes_record(one)
-    if one.is_marked:
-        is_sure = one.confidence >= MIN_MARKED_CONFIDENCE
-        return is_sure and len(one.text.split()) >= MIN_MARKED_WORDS
-    return one.confidence >= (CLEAR_CONFIDENCE - 0.05 if one.reason else CLEAR_CONFIDENCE)
+    is_sure = one.is_marked and one.confidence >= MIN_MARKED_CONFIDENCE
+    return is_sure and len(one.text.split()) >= MIN_MARKED_WORDS
 
 
 def _find_plan(text: str) -> list[Candidate]:

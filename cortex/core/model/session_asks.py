@@ -55,12 +55,21 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
     if not text or _pattern("not a person").match(text):
         return []
     if plan := _pattern("plan").match(text):
-        found = _PLAN_TITLE_RE.search(text, plan.end() - 4)
-        rest = found["title"] if found else text[plan.end() :]
-        return [_PLAN_WORD_RE.sub("", one_line(_MARKUP_RE.sub(" ", rest)), count=1)]
+        return [plan_title(text, is_prompt=True) or one_line(text[plan.end() :])]
     text = _FILE_MENTION_RE.sub(lambda found: found[1] or found[2], text)
     sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(text))
     return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= min_words]
+
+
+def plan_title(text: str, *, is_prompt: bool = False) -> str:
+    """The title of a plan in markdown, or in a prompt that says to carry one out; empty for other
+    texts, and for a plan without a heading."""
+    plan = _pattern("plan").match(text)
+    if is_prompt and not plan:
+        return ""
+    found = _PLAN_TITLE_RE.search(text, max(0, plan.end() - 4) if plan else 0)
+    line = one_line(_MARKUP_RE.sub(" ", found["title"])) if found else ""
+    return _PLAN_WORD_RE.sub("", line, count=1)
 
 
 def is_own_prompt(prompt: str) -> bool:

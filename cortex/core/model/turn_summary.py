@@ -18,7 +18,10 @@ USER, AGENT = "user", "agent"
 MESSAGE_BREAK = "* * *"  # a line between two messages of the agent
 PROMPT_START, _ANSWER_START = "> [!user]", "> [!answer]"
 CALLOUT_STARTS = PROMPT_START, _ANSWER_START  # of the person's words
-_HEADINGS = ("Asked to remember:", "Files changed:", "Commands:", "Plan:", "Title:")
+_HEADINGS = (
+    "Asked to remember:", "Files changed:", "Commands:", "Plan:", "Title:", "Commits:",
+    "Pull requests:",
+)  # fmt: skip
 _ESCAPED_MARK = ACTIVITY_MARK.replace("<!--", "<!- -")
 
 
@@ -47,6 +50,14 @@ class PlannedStep(NamedTuple):
     done: bool
 
 
+class Commit(NamedTuple):
+    """A commit, or a pull request, with what it says."""
+
+    ref: str  # the short hash, or the address of a pull request
+    subject: str  # one line
+    body: str = ""  # may have lines
+
+
 class TurnSummary(NamedTuple):
     """What was said and done. Texts but `message` are one line; files are project-relative."""
 
@@ -56,6 +67,8 @@ class TurnSummary(NamedTuple):
     commands: tuple[CommandRun, ...] = ()
     plan: tuple[PlannedStep, ...] = ()  # the latest
     title: str = ""  # the host's own of the session
+    commits: tuple[Commit, ...] = ()
+    pull_requests: tuple[Commit, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.message.strip() or any(self[1:]))
@@ -76,13 +89,30 @@ def compose_text(turn: TurnSummary) -> str:
         [f"[{'x' if step.done else ' '}] {step.text}" for step in turn.plan],
         [turn.title] if turn.title else [],
     )
+    listed = [
+        *([one_line(line) for line in lines] for lines in items),
+        *([_format_commit(one) for one in some] for some in (turn.commits, turn.pull_requests)),
+    ]
     done = [
-        f"{heading}\n\n" + "\n".join(f"- {one_line(line)}" for line in lines)
-        for heading, lines in zip(_HEADINGS, items, strict=True)
+        f"{heading}\n\n" + "\n".join(f"- {line}" for line in lines)
+        for heading, lines in zip(_HEADINGS, listed, strict=True)
         if lines
     ]
     said = turn.message.strip().replace(ACTIVITY_MARK, _ESCAPED_MARK)
     return "\n\n".join([*([said] if said else []), *([ACTIVITY_MARK, *done] if done else [])])
+
+
+def _format_commit(one: Commit) -> str:
+    """An item of a list: reference and subject, the body indented below them."""
+    lines = (f"  {line}".rstrip() for line in one.body.splitlines())
+    return "\n".join([f"{one.ref} {one_line(one.subject)}", *lines])
+
+
+def _read_commit(item: str) -> Commit:
+    head, _, body = item.partition("\n")
+    ref, _, subject = head.partition(" ")
+    lines = (line.removeprefix("  ") for line in body.split("\n"))
+    return Commit(ref, subject, "\n".join(lines).strip())
 
 
 def parse_turn_summary(text: str) -> TurnSummary:
@@ -95,12 +125,18 @@ def parse_turn_summary(text: str) -> TurnSummary:
             current = items[line]
         elif line.startswith("- "):
             current.append(line[2:])
-    tagged_lines, changed, ran, plan, titles = items.values()
+        elif current:
+            current[-1] += f"\n{line}"  # of a commit
+    *lists, commits, requests = items.values()
+    tagged_lines, changed, ran, plan, titles = ([one.rstrip() for one in some] for some in lists)
     runs = (item.removeprefix("`").partition("` ") for item in ran)
     commands = tuple(CommandRun(line, outcome) for line, _, outcome in runs)
     steps = tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in plan)
     title = titles[-1] if titles else ""
-    return TurnSummary(said.strip(), tuple(tagged_lines), tuple(changed), commands, steps, title)
+    made, asked = (tuple(map(_read_commit, some)) for some in (commits, requests))
+    return TurnSummary(
+        said.strip(), tuple(tagged_lines), tuple(changed), commands, steps, title, made, asked
+    )
 
 
 def format_utterances(said: Iterable[Utterance]) -> str:

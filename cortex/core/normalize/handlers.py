@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cortex.core.distill.records import distilled_records
-from cortex.core.extract.candidate import LeadingPhrases
-from cortex.core.extract.extraction import PASSAGE_TYPES, TAGS_ONLY_TYPES, extract_records
+from cortex.core.distill.records import compose_record_of, distilled_records
+from cortex.core.extract.candidate import JUDGED_LAYER, LeadingPhrases
+from cortex.core.extract.extraction import TAGS_ONLY_TYPES, extract_records
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, topics, turn_summary
@@ -341,19 +341,25 @@ def _learning_records(event: Event) -> list[Record]:
 
 
 def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
-    """The records of a session's event: learnings below their heading, and what the layers find."""
-    tags_only = event.type in TAGS_ONLY_TYPES
-    may_hold = event.type in PASSAGE_TYPES or turn_summary.may_hold_memory_tag(event.text)
-    if tags_only and not may_hold:
+    """The records of a session's event: learnings below their heading, what is marked, tasks, and
+    the rules that the person gave."""
+    # As of the layers of extraction: its patterns wait until a text is read.
+    from cortex.core.distill.judge import find_rules  # noqa: PLC0415
+
+    is_turn = event.type in ("stop", "pre_compact")
+    if event.type in TAGS_ONLY_TYPES and not turn_summary.may_hold_memory_tag(event.text):
         return []
-    tasks = turn_tasks(event) if event.type in PASSAGE_TYPES and not tags_only else []
     found = [
         _as_topic_record(one) if one.topic else one
         for one in extract_records(event.text, base_record(event), phrases, event.type)
     ]
-    learned = [] if tags_only or event.type == "passive" else _learning_records(event)
+    is_agent = event.type not in (*TAGS_ONLY_TYPES, "passive")
+    learned = _learning_records(event) if is_agent else []
     said = {text_digest(one.body) for one in learned}
-    return [*learned, *(one for one in found if text_digest(one.body) not in said), *tasks]
+    tasks = turn_tasks(event) if is_turn else []
+    unsaid = [one for one in found if text_digest(one.body) not in said]
+    rules = (compose_record_of(event, one, JUDGED_LAYER) for one in find_rules(event))
+    return [*learned, *unsaid, *tasks, *rules]
 
 
 def _as_topic_record(record: Record) -> Record:

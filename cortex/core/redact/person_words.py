@@ -43,7 +43,8 @@ def keep_of_prompt(text: str, policy: str) -> str:
     if len(whole) <= _WHOLE_CHARS:
         return sanitize_text(whole)
     if plan := _pattern("plan").match(clean):
-        return sanitize_text(one_line(f"{plan[1]} {plan[2]}"))[:_WHOLE_CHARS]
+        title = sanitize_text(one_line(f"{plan[1]} {plan[2]}"))[:_WHOLE_CHARS]
+        return f"{title}\n{_purpose_of_plan(clean[plan.end() :])}".strip()
     return sanitize_text("\n".join(_choose_sentences(_unpasted_lines(clean))))
 
 
@@ -53,6 +54,18 @@ def keep_of_reply(text: str, policy: str) -> str:
         return ""
     clean = sanitize_text(text).strip()
     return clean if policy == FULL else sanitize_text(one_line(clean))[:MAX_REPLY_CHARS]
+
+
+def _purpose_of_plan(text: str) -> str:
+    """What a plan says of its purpose: the lines below such a heading, else its first ones."""
+    found = _pattern("purpose").search(text)
+    start = found.end() if found else 0
+    lines: list[str] = []
+    for line in text[start : start + 4 * _MAX_CHARS].strip().splitlines():
+        if line.lstrip().startswith(("#", "```", "---", "|")):
+            break
+        lines.append(line.rstrip())
+    return "\n".join(lines)[:_MAX_CHARS].strip()
 
 
 def unquoted_lines(text: str) -> list[str]:

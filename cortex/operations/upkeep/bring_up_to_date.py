@@ -14,7 +14,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, settings, user_folders
 from cortex.vault.locate import Vault
-from cortex.vault.state import known_vaults, spool
+from cortex.vault.state import known_vaults, spool, unjudged
 from cortex.vault.state.change_marker import briefings_are_stale, git_stamp
 
 _T = TypeVar("_T")
@@ -48,6 +48,7 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
             message = f"what a hook left behind was not captured: {error}"
             problems.append(Problem("hooks", message, "cortex doctor"))
     has_events = bool(files.list_notes(vault.root, vault.layout().pending()))
+    has_events = has_events or bool(unjudged.list_due(unjudged.WAITING.read(vault), caller))
     if (has_events or _are_pages_stale(vault)) and not _is_refused(vault):
         problems += _take_steps(vault, caller, has_events=has_events)
     return problems

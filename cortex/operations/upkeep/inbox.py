@@ -64,6 +64,7 @@ class InboxNormalizer:
         known.layout = self.layout = vault.layout()
         self.dry_run = dry_run
         self.normalized_ids: list[str] = []  # ids of events
+        self.turns: list[Event] = []  # of sessions, and their ends, without their texts
         self.outcomes: list[tuple[str, str]] = []  # path of a record, what became of it
         # What a record was before this pass; None where there was none.
         self.original_bytes: dict[str, bytes | None] = {}
@@ -91,6 +92,8 @@ class InboxNormalizer:
                 self._add_failure(path, error)
             else:
                 self.normalized_ids.append(event.id)
+                if event.session and event.type in handlers.SESSION_TEXT_TYPES:
+                    self.turns.append(event._replace(text=""))
             if self._waiting_chars > _MAX_WAITING_CHARS or count == len(waiting):
                 self._write_sessions()
             caller.progress("normalizing", count, len(waiting))
@@ -244,6 +247,16 @@ class InboxNormalizer:
             return not is_replaced_by_distillation(notes.read(files.read(self.root, path), path))
         except (CortexError, OSError):
             return known is not None  # about to be written
+
+    def events_of_session(self, name: str) -> list[Event]:
+        """The events of a session that can be read, oldest first."""
+        path = self.existing.path_by_id.get(session_note_id(name))
+        try:
+            ids = notes.read(files.read(self.root, path), path).provenance()[0] if path else ()
+        except (CortexError, OSError):
+            return []
+        found = map(self._find_event, sorted(filter(events.is_event_id, ids)))
+        return [event for event in found if event]
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""

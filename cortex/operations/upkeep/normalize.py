@@ -19,6 +19,7 @@ from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import try_restore_lost
 from cortex.vault import files, user_settings
 from cortex.vault.locate import Vault
+from cortex.vault.state import unjudged
 from cortex.vault.state.change_marker import git_stamp, is_built_at, mark_briefings_stale
 
 INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
@@ -61,16 +62,22 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
 
 def normalize_inbox(vault: Vault, caller: Caller, *, dry_run: bool = False) -> NormalizeResult:
-    """Turn the events of the inbox into records. The briefings are left to `heal`, and marked as
-    stale where there was any event. Raises `CortexError` while another pass goes on."""
+    """Turn the events of the inbox into records, and judge the sessions that have ended. The
+    briefings are left to `heal`, and marked as stale where there was any event. Raises `CortexError` while another pass goes on."""
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         # In the order of arrival: an id begins with its time.
         pending = files.list_notes(vault.root, vault.layout().pending())
         if pending and not dry_run:
             mark_briefings_stale(vault)
-        existing = load_existing_records(vault, caller) if pending else ExistingRecords()
+        is_due = not dry_run and bool(unjudged.list_due(unjudged.WAITING.read(vault), caller))
+        existing = load_existing_records(vault, caller) if pending or is_due else ExistingRecords()
         done = InboxNormalizer(vault, existing, dry_run=dry_run)
         done.run(pending, caller)
+        if not dry_run and (done.turns or is_due):
+            # 10 ms of patterns; a save has no turn of a session.
+            from cortex.operations.upkeep import judge  # noqa: PLC0415
+
+            judge.judge_ended(vault, caller, done)
     if done.normalized_ids and not dry_run:
         _start_due(vault)
     ids, failed = tuple(done.normalized_ids), tuple(done.failed)

@@ -139,6 +139,7 @@ def _plan_records(vault: Vault, session: ReplaceableRecords) -> list[Settlement]
     standing = standing_distillations(events)
     covered = {id_ for _, one in standing for id_ in one.covers}
     standing_ids = {event.id for event, _ in standing}
+    covered |= {event.id for event in events} - standing_ids
     phrases = settings.load(vault.root).phrases
     planned = []
     for row in session.replaceable:

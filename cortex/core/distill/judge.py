@@ -1,0 +1,259 @@
+"""What a whole session bears out, by rules alone: judged once, when it ends.
+
+Only what was said or done on purpose counts: a person's rule or choice that was acted on, a commit that
+says why, with what the person asked for since the one before, a plan that they approved, a pull
+request. The agent's other sentences cannot be chosen among by rules: they stay in the session's note.
+judge.txt holds the words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from cortex.core.extract.prose import own_lines
+from cortex.core.model.distillation import Distillation, DistilledRecord
+from cortex.core.model.event import Event
+from cortex.core.model.session_asks import plan_title
+from cortex.core.model.turn_summary import (
+    AGENT,
+    PLAN_APPROVAL,
+    USER,
+    Commit,
+    TurnSummary,
+    Utterance,
+    parse_turn_summary,
+    utterances,
+)
+from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
+
+RULE_TAG = "rule"  # of what a person said for all times
+READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
+MAX_RECORDS, MAX_RULES = 3, 8  # of a session, and of a person's rules in it
+_MIN_WORDS, _MIN_CJK_CHARS, _MIN_BODY_WORDS = 4, 6, 12  # of a sentence; of a commit that says why
+_MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
+_MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
+_SAME_SUBJECT = (
+    0.5  # share of the words of the shorter of two statements that makes them one subject
+)
+_SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
+_HEADING_RE = lazy_re(r"#{1,6}[ \t]+(\S.*)")
+_REVERT_RE = lazy_re(r'Revert "(.+)"')
+# By what speaks for it: the first are kept first.
+_RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
+
+
+class _JudgedTurn(NamedTuple):
+    event: str  # its id
+    said: list[Utterance]
+    done: TurnSummary
+
+
+class _Found(NamedTuple):
+    """A record that speaks for itself, the less the higher its rank."""
+
+    rank: int
+    record: DistilledRecord
+
+
+def judge_session(events: Iterable[Event]) -> Distillation:
+    """The records that the events of a session, oldest first, bear out: the person's rules, and
+    `MAX_RECORDS` others. Of one subject there is one, the last word."""
+    turns = [_read_turn(event) for event in events if event.type in READ_TYPES]
+    words = [*_find_choices(turns), *_find_answers(turns)]
+    found = [*_find_commits(turns), *_find_plans(turns), *_find_requests(turns)]
+    # Later words first, so that of one subject they are kept.
+    ranked = sorted((*reversed(words), *found), key=lambda one: one.rank)
+    kept: list[_Found] = []
+    for one in ranked:
+        most = MAX_RULES if one.rank == _RULE else MAX_RECORDS
+        there = sum((one.rank == _RULE) == (other.rank == _RULE) for other in kept)
+        if there < most and not any(_is_same_subject(one, other) for other in kept):
+            kept.append(one)
+    return Distillation("", (), "", (), tuple(one.record for one in kept))
+
+
+def find_rules(event: Event) -> list[DistilledRecord]:
+    """The rules for all times that the person gave in the turn of an event and that were acted on in
+    it: they hold at once."""
+    found = _find_choices([_read_turn(event)]) if event.type in READ_TYPES else ()
+    return [one.record for one in found if one.rank == _RULE][:MAX_RULES]
+
+
+def _read_turn(event: Event) -> _JudgedTurn:
+    done = parse_turn_summary(event.text)
+    is_prompt = event.type == "prompt"
+    said = [Utterance(USER, done.message)] if is_prompt else utterances(done.message)
+    return _JudgedTurn(event.id, said, done)
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    return re.compile("|".join(read_sections(__file__)[section]))
+
+
+@cache
+def _cue_words() -> frozenset[str]:
+    return token_set(" ".join(read_sections(__file__)["cue words"]))
+
+
+def _says(section: str, text: str) -> bool:
+    return _pattern(section).search(text.lower().replace("’", "'")) is not None
+
+
+def _is_same_subject(one: _Found, other: _Found) -> bool:
+    words, others = (token_set(each.record.statement) - _cue_words() for each in (one, other))
+    return len(words & others) >= _SAME_SUBJECT * min(len(words), len(others)) > 0
+
+
+def _record(
+    turn: _JudgedTurn, type_: str, statement: str, confidence: float, details: str = "", **more: str
+) -> DistilledRecord:
+    tags = (RULE_TAG,) if more.pop("is_rule", "") else ()
+    line = shorten(statement, 500)
+    return DistilledRecord(
+        type_, line, more.get("reason", ""), "", confidence, 0, tags, line, turn.event,
+        details=_cut(details),
+    )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MAX_DETAILS_CHARS:
+        return text.strip()
+    end = text.rfind("\n", _MAX_DETAILS_CHARS // 2, _MAX_DETAILS_CHARS)
+    return f"{text[: end if end > 0 else _MAX_DETAILS_CHARS].rstrip()}\n…"
+
+
+# What a person said.
+
+
+def _own_sentences(one: Utterance) -> list[str]:
+    """The sentences of a person's prompt that are their own words."""
+    if one.about or len(one.text) > _MAX_PROMPT_CHARS:
+        return []
+    parts = _SENTENCE_RE.split("\n".join(own_lines(one.text)))
+    lines = (one_line(part).strip(" -*•>") for part in parts)
+    return [line for line in lines if _has_words(line)]
+
+
+def _has_words(line: str) -> bool:
+    is_cjk = not line.isascii() and len(line) >= _MIN_CJK_CHARS and " " not in line.strip()
+    return is_cjk or len(line.split()) >= _MIN_WORDS
+
+
+def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
+    """A person's sentences that choose, forbid or correct, if they were acted on: the agent agreed
+    at once, or changed something. Of the first prompt rules alone: what else it says is the task."""
+    is_first = True
+    for number, turn in enumerate(turns):
+        for at, one in enumerate(turn.said):
+            sentences = _own_sentences(one) if one.role == USER else []
+            reply = _reply(turns, number, at)
+            is_changed = bool(turn.done.changed_files or turn.done.commits)
+            for line in sentences:
+                is_rule = _says("rule", line)
+                if _says("no purpose", line) or not (is_rule or _says("choice", line)):
+                    continue
+                agreed = _says("assent", reply[:_MAX_LINE_CHARS])
+                if (agreed or is_changed) and (is_rule or not is_first):
+                    rank = _RULE if is_rule else _ASSENT if agreed else _ACTED_ON
+                    yield _Found(rank, _of_words(turn, line, is_rule=is_rule))
+            is_first = is_first and not (one.role == USER and not one.about)
+
+
+def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
+    """What the agent said next."""
+    said = turns[number].said[at + 1 :]
+    if not said and number + 1 < len(turns):
+        said = turns[number + 1].said
+    return said[0].text if said and said[0].role == AGENT else ""
+
+
+def _of_words(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
+    type_ = "decision" if _says("contrast", line) or not is_rule else "preference"
+    if not is_rule and _says("correction", line):
+        type_ = "learning"
+    return _record(turn, type_, line, 0.9 if is_rule else 0.75, is_rule="1" * is_rule)
+
+
+def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
+    """A person's answers to questions, and what they said in the place of a call that they refused."""
+    for turn in turns:
+        for one in turn.said:
+            if one.role != USER or not one.about or one == PLAN_APPROVAL:
+                continue
+            text = one_line(one.text)
+            is_refusal = one.about.startswith("refused ")
+            is_choice = _says("rule", text) or _says("choice", text)
+            if _says("no answer", text) or (
+                is_refusal and (not is_choice or _says("no purpose", text))
+            ):
+                continue
+            about = shorten(one.about, _MAX_LINE_CHARS)
+            statement = text if is_refusal else f"{text} ({about})"
+            details = f"Instead of: {about.removeprefix('refused ')}" if is_refusal else ""
+            yield _Found(_ANSWER, _record(turn, "decision", statement, 0.75, details))
+
+
+# What was done on purpose.
+
+
+def _find_commits(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
+    """Commits that say why, the latest first, each with what the person asked for since the one
+    before; none that was reverted."""
+    asks: list[str] = []
+    found: list[tuple[Commit, _Found]] = []
+    for turn in turns:
+        asks += (line for one in turn.said if one.role == USER for line in _asks_of(one))
+        for commit in turn.done.commits:
+            if revert := _REVERT_RE.match(commit.subject):
+                found = [pair for pair in found if pair[0].subject != revert[1]]
+            elif len(commit.body.split()) >= _MIN_BODY_WORDS:
+                found.append((commit, _Found(_COMMIT, _of_commit(turn, commit, asks))))
+        asks = [] if turn.done.commits else asks
+    return (one for _, one in reversed(found))
+
+
+def _asks_of(one: Utterance) -> list[str]:
+    if one.about:
+        is_refusal = one.about.startswith("refused ")
+        return [one_line(one.text if is_refusal else f"{one.about}: {one.text}")]
+    return [line for line in _own_sentences(one) if not _says("bookkeeping", line)]
+
+
+def _of_commit(turn: _JudgedTurn, commit: Commit, asks: Sequence[str]) -> DistilledRecord:
+    lines = " ".join(shorten(line, _MAX_LINE_CHARS) for line in asks[-_MAX_ASKS:])
+    chosen = _says("contrast", commit.body) or any(
+        _says("choice", line) or _says("rule", line) for line in asks
+    )
+    is_fix = _says("fix", commit.subject)
+    type_ = "bugfix" if is_fix else "decision" if chosen else "learning"
+    details = _cut(commit.body) + (f"\n\nAsked: {lines}" if lines else "")
+    return _record(turn, type_, commit.subject, 0.85, details)
+
+
+def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
+    """Plans that the person approved, or gave to a session to carry out."""
+    for turn in turns:
+        for before, one in zip([None, *turn.said], turn.said, strict=False):
+            if one == PLAN_APPROVAL and before and before.role == AGENT:
+                title, text = plan_title(before.text), before.text
+            elif one.role == USER and not one.about and turn.done.changed_files:
+                title, text = plan_title(one.text, is_prompt=True), one.text
+            else:
+                continue
+            if title:
+                rest = text.partition(title)[2]
+                yield _Found(_PLAN, _record(turn, "decision", title, 0.85, rest))
+
+
+def _find_requests(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
+    for turn in turns:
+        for one in turn.done.pull_requests:
+            if one.subject:
+                yield _Found(_REQUEST, _record(turn, "learning", one.subject, 0.8, one.body))

@@ -1,0 +1,65 @@
+"""Judge sessions that have ended, by rules: what one bears out becomes an event, which makes records.
+
+The event's id and text depend on the session's events alone, so that clones that judge apart have the
+same file. Which sessions wait stands in this user's state folder: others judge their own.
+"""
+
+from __future__ import annotations
+
+from cortex.core.distill.judge import READ_TYPES, judge_session
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.distillation import BY_RULES, compose_distillation, standing_distillations
+from cortex.core.model.event import DISTILLED, Event
+from cortex.core.text.strings import hash_bytes
+from cortex.operations.capture.capture import publish_event
+from cortex.operations.upkeep.inbox import InboxNormalizer
+from cortex.vault.locate import Vault
+from cortex.vault.state.unjudged import END, WAITING, list_due
+
+_MAX_EVENTS = 1000  # of a session, the last ones
+
+
+def judge_ended(vault: Vault, caller: Caller, normalizer: InboxNormalizer) -> None:
+    """Note which sessions the normalizer's pass had turns of, and judge those that have ended. The
+    caller holds the record lock."""
+    before = WAITING.read(vault)
+    waiting = dict(before)
+    for event in normalizer.turns:
+        if events.is_headless(event.session):
+            continue  # a program asked
+        if event.id >= waiting.get(event.session, "").rstrip(END):
+            waiting[event.session] = event.id + END * (event.type == "session_end")
+    due = list_due(waiting, caller)
+    if waiting != before:  # first of all: a run that is killed is taken up again
+        WAITING.write(vault, waiting)
+    published = []
+    for count, name in enumerate(due, start=1):
+        caller.progress("judging sessions", count, len(due))
+        if judgement := _judge(normalizer, name):
+            publish_event(vault, caller, judgement, is_retry=True)
+            published.append(f"{judgement.id}.md")
+    if published:
+        normalizer.run(published, caller)
+    if due:
+        WAITING.write(vault, {name: last for name, last in waiting.items() if name not in due})
+
+
+def _judge(normalizer: InboxNormalizer, name: str) -> Event | None:
+    """The event of a session's judgement; None where it bears out nothing, or no more than before."""
+    ordered = normalizer.events_of_session(name)[-_MAX_EVENTS:]
+    turns = [event for event in ordered if event.type in READ_TYPES]
+    if not turns:
+        return None
+    found = judge_session(turns)
+    standing = [one for _, one in standing_distillations(ordered) if one.model == BY_RULES]
+    before = standing[-1].records if standing else ()
+    if found.records == before:
+        return None
+    one = found._replace(covers=tuple(event.id for event in turns), model=BY_RULES)
+    text, last = compose_distillation(one), turns[-1]
+    id_ = events.make_id(events.next_second(last.id), hash_bytes(f"{name}\0{text}", 7))
+    return Event(
+        id_, DISTILLED, events.time_of_id(id_), text,
+        session=name, project=last.project, branch=last.branch, source="rules",
+    )  # fmt: skip

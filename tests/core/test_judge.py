@@ -1,0 +1,154 @@
+"""What a whole session bears out: what was said or done on purpose, and of one subject the last word."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.core.distill.judge import MAX_RECORDS, RULE_TAG, find_rules, judge_session
+from cortex.core.model.distillation import DistilledRecord
+from cortex.core.model.event import Event
+from cortex.core.model.turn_summary import (
+    AGENT,
+    PLAN_APPROVAL,
+    USER,
+    Commit,
+    TurnSummary,
+    Utterance,
+    compose_text,
+    format_utterances,
+)
+
+TASK = ("The cart needs a home.", "I looked at the cart.")  # the first prompt is the task
+WHY = (
+    "They filled the table, and nobody who left a cart for longer than a week ever came back to it."
+)
+
+
+def turn(number: int, *said: Utterance, **done: object) -> Event:
+    summary = TurnSummary(format_utterances(said))._replace(**done)
+    at = f"2026-11-20T10:{number:02}:00Z"
+    id_ = f"20261120t10{number:02}00z-aaaaaaaaaa"
+    return Event(id_, "stop", at, compose_text(summary), session="s1")
+
+
+def session(*turns: tuple[str, str], **done: object) -> list[Event]:
+    """Turns of a prompt and an answer; in the last one something was `done`."""
+    events = [
+        turn(number, Utterance(USER, prompt), Utterance(AGENT, answer))
+        for number, (prompt, answer) in enumerate((TASK, *turns[:-1]))
+    ]
+    prompt, answer = turns[-1]
+    last = turn(len(turns), Utterance(USER, prompt), Utterance(AGENT, answer), **done)
+    return [*events, last]
+
+
+def judged(events: list[Event]) -> list[DistilledRecord]:
+    return list(judge_session(events).records)
+
+
+@pytest.mark.parametrize(("words", "type_"), [
+    ("Never use sleep in a test, please.", "preference"),
+    ("From now on every commit says why.", "preference"),
+    ("I prefer small commits over large ones.", "preference"),
+    ("Use RS256, never HS256, our gateway only accepts RS256.", "decision"),
+    ("Don't add emojis to commit messages.", "preference"),
+    ("Ab jetzt immer zuerst den Test schreiben.", "preference"),
+    ("从现在起请使用中文写提交说明。", "preference"),
+    ("Nunca uses sleep en las pruebas.", "preference"),
+])  # fmt: skip
+def test_a_rule_that_was_agreed_to_is_one_at_once(words, type_):
+    events = session((words, "Understood."))
+    (rule,) = judged(events)
+    assert (rule.statement, rule.type, rule.tags) == (words, type_, (RULE_TAG,))
+    assert find_rules(events[-1]) == [rule]
+
+
+@pytest.mark.parametrize("words", [
+    "Should we never use sleep in a test?",
+    "The counter was incremented but never asserted.",
+    "Can you always run the tests before you stop?",
+    "Run the tests again and commit them.",
+    "It still fails with the same message as before.",
+    "Please open a pull request for this branch.",
+    "What do you think about that approach?",
+])  # fmt: skip
+def test_questions_tasks_reports_and_process_are_no_rule_and_no_choice(words):
+    assert judged(session((words, "Understood."), changed_files=("a.py",))) == []
+
+
+def test_a_choice_counts_if_the_agent_agrees_or_something_is_changed_and_never_in_the_first_prompt():
+    words = "I think the cart should live in SQLite."
+    looked = "I looked at three files."
+    assert judged(session((words, looked))) == []
+    assert [one.statement for one in judged(session((words, "Good point.")))] == [words]
+    assert [one.type for one in judged(session((words, looked), changed_files=("cart.py",)))] == ["decision"]  # fmt: skip
+    assert judged(session((words, "Good point."))[1:]) == []
+
+
+def test_of_one_subject_the_last_word_stands():
+    first = ("I think the cart table should live in SQLite.", "Good point.")
+    last = ("I think the cart table should live in Postgres instead.", "Good point.")
+    assert [one.statement for one in judged(session(first, last))] == [last[0]]
+
+
+def test_a_commit_says_why_with_what_was_asked_for_since_the_one_before():
+    commit = Commit("abc1234", "feat(cart): carts expire after a week", WHY)
+    ask = "The carts that nobody comes back to should go away after a week."
+    (record,) = judged(session((ask, "Looking."), ("Go on.", "Done."), commits=(commit,)))  # fmt: skip
+    assert (record.statement, record.type) == (commit.subject, "decision")
+    assert record.details == f"{WHY}\n\nAsked: {TASK[0]} {ask}"
+
+
+@pytest.mark.parametrize("commits", [
+    (Commit("abc1234", "wip"),),
+    (Commit("abc1234", "feat: carts expire", WHY), Commit("def5678", 'Revert "feat: carts expire"')),
+])  # fmt: skip
+def test_a_commit_that_says_nothing_or_was_reverted_is_none(commits):
+    assert judged(session(("Go on.", "Done."), commits=commits)) == []
+
+
+def test_types_are_earned():
+    plain = Commit("abc1234", "carts: keep the key of each cart", WHY)
+    fixed = Commit("def5678", "fix: lost carts after a restart", WHY.replace("cart", "order"))
+    made = judged(session(("Go on.", "Done."), commits=(plain, fixed)))
+    assert {one.type for one in made} == {"learning", "bugfix"}
+
+
+def test_an_approved_plan_and_one_that_a_session_carries_out():
+    plan = f"# Plan: carts expire\n\n## Context\n\n{WHY}"
+    approved = turn(1, Utterance(AGENT, plan), PLAN_APPROVAL)
+    (record,) = judged([approved])
+    assert (record.statement, record.type) == ("carts expire", "decision")
+    assert WHY in record.details
+    pasted = f"Implement the following plan: # Carts expire\n{WHY}"
+    (record,) = judged([turn(1, Utterance(USER, pasted), changed_files=("cart.py",))])
+    assert (record.statement, record.details) == ("Carts expire", WHY)
+    assert judged([turn(1, Utterance(USER, pasted))]) == []
+
+
+def test_an_answer_stands_with_its_question_and_a_refusal_with_its_reason():
+    question = Utterance(USER, "In SQLite", "Where should the cart live?")
+    refusal = Utterance(USER, "Let's use the session table instead.", "refused cart.py")
+    process = Utterance(USER, "Work on it now", "What would you like to do?")
+    made = judged([turn(1, question, refusal, process)])
+    assert {one.statement for one in made} == {"In SQLite (Where should the cart live?)", refusal.text}  # fmt: skip
+
+
+def test_there_are_few_and_what_speaks_best_for_itself_comes_first():
+    words = ["alpha worker", "gamma table", "epsilon button", "theta queue", "kappa cache"]
+    turns = [(f"I think the {one} should go.", "Good point.") for one in words]
+    commit = Commit("abc1234", "carts expire", WHY)
+    made = judged(session(*turns, commits=(commit,)))
+    assert len(made) == MAX_RECORDS
+    assert made[0].statement == commit.subject
+
+
+def test_the_agent_s_own_sentences_and_other_people_s_are_left_out():
+    confident = "The root cause is that the worker never reads the file. We decided to use a lock."
+    other = "<teammate-message>Never use sleep in a test.</teammate-message>"
+    assert judged([turn(1, Utterance(USER, other), Utterance(AGENT, confident))]) == []
+
+
+def test_the_same_events_give_the_same_judgement_in_whatever_pieces_they_come():
+    events = session(("I think the cart should live in SQLite.", "Good point."), ("Never use sleep in a test.", "OK."))  # fmt: skip
+    assert judge_session(events) == judge_session(iter(events))
