@@ -12,6 +12,7 @@ import os
 from _collections_abc import Sequence
 from binascii import crc32
 
+from cortex.core.model.speaker import own_words
 from cortex.core.model.turn_summary import PLAN_APPROVAL, Commit, PlannedStep
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.light import dumps
@@ -44,10 +45,6 @@ _EDIT_TOOLS = {
     "NotebookEdit": "notebook_path",
 }  # fmt: skip
 _SHELL_TOOLS = ("Bash", "PowerShell")
-_HOST_TEXT_STARTS = (
-    "<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>",
-    "<user-memory-input>", "Caveat: The messages below",
-)  # fmt: skip
 _SESSION_KEY = b'"sessionId"'
 _SUBAGENTS_FOLDER, _SUBAGENT_PREFIX = "subagents", "agent-"
 _INTERRUPTED_START = "[Request interrupted"
@@ -359,7 +356,7 @@ def _typed_text(content: object) -> str:
     if text.startswith("<command-"):
         arguments = text.partition("<command-args>")[2]
         return arguments.partition("</command-args>")[0].strip()
-    return "" if text.startswith((*_HOST_TEXT_STARTS, _INTERRUPTED_START)) else text
+    return own_words(text)
 
 
 def make_entry(on: HostEvent, line: str, words: list[str]) -> dict[str, object]:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from cortex.core.model.speaker import own_words
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import TYPE_CHECKING, Any
 from cortex.hosts.host import (
@@ -35,11 +36,6 @@ from cortex.hosts.transcript_reader import (
 if TYPE_CHECKING:
     from cortex.hosts.transcript_item import TranscriptItem
 
-_HOST_TEXT_STARTS = (
-    "<environment_context", "<user_instructions", "<INSTRUCTIONS", "# AGENTS.md instructions",
-    "<permissions", "<turn_aborted", "<skill", "<subagent_notification", "<user_shell_command",
-    "<collaboration_mode", "<personality", "<recommended_plugins", "<apps_instructions",
-)  # fmt: skip
 _SHELL_TOOLS = (
     "shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec",
 )  # fmt: skip
@@ -178,7 +174,7 @@ class CodexReader(TranscriptReader):
     def _read_message(self, source: str, is_agent: bool, text: object, id_: str) -> None:
         if not isinstance(text, str) or not text.strip():
             return
-        if not is_agent and text.lstrip().startswith(_HOST_TEXT_STARTS):
+        if not (is_agent or own_words(text)):
             self.cwd = self.cwd or _cwd_in(text)
             return
         words = f"{is_agent:d} {' '.join(text.split())}"

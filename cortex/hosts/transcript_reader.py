@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from _collections_abc import Sequence
 
+from cortex.core.model.speaker import own_words
 from cortex.core.model.turn_summary import Commit, PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
@@ -16,7 +17,6 @@ from cortex.hosts.transcript_item import PROMPT, REPLY, TranscriptItem, redacted
 UUID_CHARS = 36
 _CODE_STARTS = (b"\\u00", b"\\r", b"\\b", b"\x1b")  # escape, carriage return, backspace, in JSON
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it
-_REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
 
 class ParsedLines(NamedTuple):
@@ -203,7 +203,7 @@ class TranscriptReader:
     def _add_text(self, kind: str, text: object, id_: str, about: str = "") -> None:
         if not isinstance(text, str):
             return
-        text = _strip_reminders(text) if kind in (PROMPT, REPLY) else text
+        text = own_words(text) if kind in (PROMPT, REPLY) else text
         if own_text := context_markers.strip_injected(text).strip():
             self.items.append(self._new_item(kind, own_text, id_, about=about))
 
@@ -305,13 +305,3 @@ def text_content(content: object) -> str:
         return content
     parts = (part.get("text") for part in objects_in(content))
     return "\n".join(text for text in parts if isinstance(text, str))
-
-
-def _strip_reminders(text: str) -> str:
-    """A prompt without the host's reminders. One without an end reaches to the end. Linear."""
-    parts, at = [], 0
-    while (start := text.find(_REMINDER_START, at)) >= 0:
-        parts.append(text[at:start])
-        end = text.find(_REMINDER_END, start)
-        at = len(text) if end < 0 else end + len(_REMINDER_END)
-    return "".join((*parts, text[at:]))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from cortex.core.model.speaker import is_person
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
@@ -52,7 +53,7 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
     """What a prompt asks for: its sentences that name something with so many words, without
     courtesies; none when it names nothing. Of a plan that was pasted its title."""
     text = prompt.strip()[:_MAX_READ_CHARS]
-    if not text or _pattern("not a person").match(text):
+    if not is_person(text):
         return []
     if plan := _pattern("plan").match(text):
         return [plan_title(text, is_prompt=True) or one_line(text[plan.end() :])]
@@ -75,7 +76,7 @@ def plan_title(text: str, *, is_prompt: bool = False) -> str:
 def is_own_prompt(prompt: str) -> bool:
     """Whether a prompt is a person's own words: no pasted plan, and not what a host says."""
     text = prompt.lstrip()[:_MAX_READ_CHARS]
-    return not (_pattern("plan").match(text) or _pattern("not a person").match(text))
+    return is_person(text) and not _pattern("plan").match(text)
 
 
 def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
+from cortex.core.model.speaker import own_words
 from cortex.core.redact.person_words import keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
@@ -286,7 +287,7 @@ def _text_and_tags(
     vault: Vault, event: HookEvent, *, has_transcript: bool
 ) -> tuple[str, list[str]]:
     """What is kept of a prompt, and its lines with a memory tag."""
-    text = context_markers.strip_injected(event.prompt).strip()
+    text = own_words(context_markers.strip_injected(event.prompt))
     tagged: list[str] = []
     if "[memory" in text.lower():  # hardly any prompt has one
         tagged = tagged_lines(text)

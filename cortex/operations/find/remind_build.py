@@ -22,6 +22,7 @@ from cortex.core.model.note_status import (
     decode_text,
 )
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.speaker import is_person
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
@@ -105,7 +106,7 @@ def build_reminder(
     """Find the records that bear on `prompt`, and log which are shown."""
     loaded = settings.load(vault.root)
     number = loaded.reminder_lines if number is None else number
-    if not number:
+    if not number or not is_person(prompt):
         return Reminder((), 0, "", ())
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
