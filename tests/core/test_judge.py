@@ -49,6 +49,7 @@ def judged(events: list[Event]) -> list[DistilledRecord]:
 @pytest.mark.parametrize(("words", "type_"), [
     ("Never use sleep in a test, please.", "preference"),
     ("From now on every commit says why.", "preference"),
+    ("Never use sleep in tests, because it makes the suite slow and it fails on the machines that build.", "preference"),
     ("I prefer small commits over large ones.", "preference"),
     ("Use RS256, never HS256, our gateway only accepts RS256.", "decision"),
     ("Don't add emojis to commit messages.", "preference"),

@@ -112,12 +112,17 @@ def _is_same_subject(one: _Found, other: _Found) -> bool:
 
 
 def _record(
-    turn: _JudgedTurn, type_: str, statement: str, confidence: float, details: str = "", **more: str
+    turn: _JudgedTurn,
+    type_: str,
+    statement: str,
+    confidence: float,
+    details: str = "",
+    *,
+    is_rule: bool = False,
 ) -> DistilledRecord:
-    tags = (RULE_TAG,) if more.pop("is_rule", "") else ()
     line = shorten(statement, 500)
     return DistilledRecord(
-        type_, line, more.get("reason", ""), "", confidence, 0, tags, line, turn.event,
+        type_, line, "", "", confidence, 0, (RULE_TAG,) if is_rule else (), line, turn.event,
         details=_cut(details),
     )  # fmt: skip
 
@@ -157,7 +162,8 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             is_changed = bool(turn.done.changed_files or turn.done.commits)
             for line in sentences:
                 is_rule = _says("rule", line)
-                if _says("no purpose", line) or not (is_rule or _says("choice", line)):
+                is_choice = _says("choice", line) and not _says("impersonal", line)
+                if _says("no purpose", line) or not (is_rule or is_choice):
                     continue
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
                 if (agreed or is_changed) and (is_rule or not is_first):
@@ -175,10 +181,12 @@ def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
 
 
 def _of_words(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
+    opening = _pattern("openings").match(line.lower())
+    line = line[opening.end() if opening else 0 :] or line
     type_ = "decision" if _says("contrast", line) or not is_rule else "preference"
     if not is_rule and _says("correction", line):
         type_ = "learning"
-    return _record(turn, type_, line, 0.9 if is_rule else 0.75, is_rule="1" * is_rule)
+    return _record(turn, type_, line, 0.9 if is_rule else 0.75, is_rule=is_rule)
 
 
 def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
