@@ -5,7 +5,6 @@ from __future__ import annotations
 from cortex.core.model.turn_summary import Commit
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.light import re
 from cortex.core.text.strings import shorten
 from cortex.hosts.transcript_item import NO_HASH
 
@@ -13,15 +12,16 @@ _MAX_SUBJECT_CHARS, _MAX_BODY_CHARS, _MAX_READ_CHARS = 200, 2000, 20_000
 # `[main abc1234] subject`, `[detached HEAD abc1234] …`, `[main (root-commit) abc1234] …`
 _PRINTED_RE = lazy_re(r"(?m)^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.+)$")
 _ADDRESS_RE = lazy_re(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|-/merge_requests)/\d+")
-_QUOTED = r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"""
-# A here-document, by the number of the group that holds its word.
-_HEREDOC = r"""<<-?\s*['"]?(\w+)['"]?[^\n]*\n(.*?)\n[ \t]*\{}\b"""
-_CAT, _INPUT = r'"\$\(cat\s+' + _HEREDOC.format(1), r"(?:-|/dev/stdin)?\s*" + _HEREDOC.format(3)
-_MESSAGE_RE = lazy_re(
-    rf"(?s)(?:\s-[a-zA-Z]*m|--message[= ]|\s-F|--file[= ])\s*(?:{_CAT}|{_INPUT}|{_QUOTED})"
+# Options of `git commit` and of `gh pr create` that a text follows: quoted, or a here-document.
+_MESSAGE_RE = lazy_re(r"\s(?:-[a-zA-Z]{0,5}[mF]|--message|--file)[= ]?\s{0,3}")
+_TITLE_RE, _BODY_RE = (
+    lazy_re(r"\s(?:--title|-t)[= ]\s{0,3}"),
+    lazy_re(r"\s(?:--body|-b)[= ]\s{0,3}"),
 )
-_TITLE_RE = lazy_re(rf"(?s)(?:--title|-t)[= ]\s*{_QUOTED}")
-_BODY_RE = lazy_re(rf"(?s)(?:--body|-b)[= ]\s*(?:{_CAT}|{_QUOTED})")
+_QUOTED_RE = lazy_re(r"""(?s)"((?:[^"\\]|\\.)*)"|'([^']*)'""")
+_HEREDOC_RE = lazy_re(
+    r"""(?:"\$\(cat\s{1,3}|-\s{0,3}|/dev/stdin\s{0,3})?<<-?\s{0,3}['"]?(\w{1,40})['"]?[^\n]{0,200}\n"""
+)
 # Another repository than the session's: `git -C`, one made on the way, a folder for trials.
 _ELSEWHERE_RE = lazy_re(
     r"\bgit\s+(?:-C\s|init\b)|\bcd\s+[\"']?(?:/tmp/|/var/folders/|\$\(mktemp|\$TMP)"
@@ -39,8 +39,8 @@ def read_commits(command: str, output: str, *, failed: bool) -> list[Commit]:
     # Several `-m` are paragraphs of one message.
     texts: list[str] = []
     for part in _COMMIT_RE.split(text)[1:]:
-        found = [_group(one) for one in _MESSAGE_RE.finditer(part)]
-        texts += ["\n\n".join(found)] if found else []
+        found = [_argument(part, one.end()) for one in _MESSAGE_RE.finditer(part)]
+        texts += ["\n\n".join(filter(None, found))] if any(found) else []
     messages = [_split_message(one) for one in texts]
     printed = _PRINTED_RE.findall(output[:_MAX_READ_CHARS])
     if not printed and not failed and "nothing to commit" not in output:
@@ -58,14 +58,19 @@ def read_pull_request(command: str, output: str) -> Commit | None:
     address = _ADDRESS_RE.search(output[-_MAX_READ_CHARS:])
     if not address or "pr create" not in command[:_MAX_READ_CHARS]:
         return None
-    title, body = (one.search(command[:_MAX_READ_CHARS]) for one in (_TITLE_RE, _BODY_RE))
-    subject, text = _split_message(f"{_group(title)}\n\n{_group(body)}")
+    options = (one.search(command[:_MAX_READ_CHARS]) for one in (_TITLE_RE, _BODY_RE))
+    title, body = (_argument(command, one.end()) if one else "" for one in options)
+    subject, text = _split_message(f"{title}\n\n{body}")
     return Commit(address[0], subject, text)
 
 
-def _group(found: re.Match[str] | None) -> str:
-    """What is quoted in a match: the last group that took part."""
-    return found[found.lastindex or 0].replace('\\"', '"').replace("\\`", "`") if found else ""
+def _argument(command: str, at: int) -> str:
+    """The text of an option: quoted, or a here-document; empty for another word."""
+    if begun := _HEREDOC_RE.match(command, at):
+        end = command.find(f"\n{begun[1]}", begun.end() - 1)
+        return command[begun.end() : max(end, begun.end())]
+    found = _QUOTED_RE.match(command, at)
+    return (found[1] or found[2] or "").replace('\\"', '"').replace("\\`", "`") if found else ""
 
 
 def _split_message(message: str) -> tuple[str, str]:
