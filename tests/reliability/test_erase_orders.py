@@ -41,6 +41,11 @@ ORDERS = [
     "a.erase a.push b.follow c.note c.sync c.follow b.sync a.sync",
     "a.plain b.note b.sync a.sync a.erase a.push b.follow a.sync",
     "a.plain a.sync b.edit b.sync a.sync a.erase a.push b.follow a.sync",
+    "b.note b.sync a.erase a.push b.edit b.follow a.sync",
+    "a.erase b.edit b.sync a.push b.edit b.follow a.sync",
+    "b.note b.sync a.erase a.named b.edit b.follow a.sync",
+    "b.note b.sync a.branch b.feature a.erase a.push b.move b.commit b.follow b.main a.sync",
+    "b.note b.sync a.erase b.edit b.sync a.fetch a.sync a.erase a.push b.note b.follow a.sync",
 ]  # fmt: skip
 
 
@@ -89,6 +94,9 @@ class Team:
                 if not any(one.returncode for one in ran):
                     break
                 self.do(f"{clone}.erase")
+        elif what == "named":  # the push that sync names
+            ran = json.loads(self.cortex(clone, "sync", "--json", code=1))
+            run_git(root, *shlex.split(ran["hint"])[1:])
         elif what in ("sync", "follow"):
             self.cortex(clone, "sync", *(["--follow"] if what == "follow" else []), code=None)
         elif what == "plain":
@@ -127,6 +135,9 @@ class Team:
         elif what == "branch":
             run_git(root, "push", "-q", "origin", "HEAD:refs/heads/feature")
             run_git(root, "fetch", "-q")
+        elif what in ("feature", "main"):
+            run_git(root, "fetch", "-q")
+            run_git(root, "switch", "-q", what)
         elif what == "branches":
             run_git(root, "fetch", "-q")
         else:

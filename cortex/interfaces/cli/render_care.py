@@ -289,9 +289,7 @@ def sync(answer: Any) -> Iterable[str]:
     for message in answer.commits:
         yield f"committed {escape(message.removeprefix('cortex: '))}"
     if answer.received:
-        how = (
-            "a rewritten history; the old one is dropped" if answer.how == "follow" else answer.how
-        )
+        how = "a rewritten history" if answer.how == "follow" else answer.how
         yield f"received {format_count(answer.received, 'commit')} from {remote} ({how})"
     for merge in answer.settled:
         yield f"merged {path(merge.path)}: {escape(merge.what)}"

@@ -176,11 +176,21 @@ def rewrite_history(
 
 
 def _push_commands(root: str, new: dict[str, str], there: list[RemoteRef]) -> Iterator[str]:
-    """For each remote the command that replaces there what was rewritten here."""
+    """For each remote the command that replaces there what was rewritten here. Each branch has the
+    list of what was erased: clones that follow it know by that what they must not bring back."""
     words: dict[str, list[str]] = {}
+    here = f"refs/heads/{checkout.branch_of(root)}"
     for remote, ref, id_ in there:
         if id_ in new and ref.startswith(_PUSHED):
             source = ref if git_cli.is_ancestor(root, new[id_], ref) else new[id_]
+            if source != here and (branch := ref.partition(_PUSHED[0])[2]):
+                source = add_list(root, f"refs/remotes/{remote}/{branch}", new[id_])
             command = words.setdefault(remote, ["git", "push", remote])
             command += [f"--force-with-lease={ref}:{id_}", f"{source}:{ref}"]
     return (" ".join(map(shell_quote, command)) for command in words.values())
+
+
+def add_list(root: str, tracking: str, tip: str) -> str:
+    """Make a remote's branch, as it is known here, the commit `tip` with the list of what was erased.
+    Returns that commit."""
+    return rewrite.add_files(root, tracking, tip, erased.folder_of(root))

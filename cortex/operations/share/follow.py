@@ -29,7 +29,11 @@ def check_published(root: str, up: Upstream) -> None:
     there = remotes.list_refs(root, up.remote, ref).get(ref, "")
     if there in tips and not git_cli.find_commit(root, there):
         message = f"{up.remote} still has the history from before cortex erase; nothing was fetched"
-        words = ("push", f"--force-with-lease={ref}:{there}", up.remote, f"HEAD:{ref}")
+        tracking, source = f"refs/remotes/{up.remote}/{up.remote_branch}", "HEAD"
+        tip = git_cli.find_commit(root, tracking)
+        if tip and not git_cli.is_ancestor(root, tip, source):  # others' commits, not merged yet
+            source = erase_history.add_list(root, tracking, tip)
+        words = ("push", f"--force-with-lease={ref}:{there}", up.remote, f"{source}:{ref}")
         raise CortexError(message, f"git {' '.join(map(shell_quote, words))}")
 
 

@@ -105,8 +105,8 @@ def sync(
 
     Sync stops if the remote's history was rewritten, as by cortex erase --history. --follow rebases
     your own commits onto that history, and deletes the old one if erase rewrote it. Sync also stops
-    if somebody erased files there and you have commits that are not pushed: --follow erases the
-    same in them.
+    if you have commits that are not pushed, and text that somebody erased there: --follow erases
+    the same here.
 
     no_push: fetch and merge, but do not push
     yes: continue even if more than a fifth of the notes would be removed
@@ -336,16 +336,16 @@ class _SyncRun:
             self.resolved.append(MergeResolution(up.remote, kept))
 
     def _follow_list(self, grown: ErasedList, theirs: str, remote: str) -> None:
-        """Stop where files were erased on the remote, its history kept, or erase the same here. With
-        nothing of ours on top of it, the fetch does."""
+        """Stop where files were erased on the remote, its history kept, that a clone with commits of
+        its own still has, or erase the same here. Without such commits the fetch does."""
         number = format_count(len({*grown.blobs, *grown.events} or grown.records), "file")
         message = f"{number} were erased there since the last sync"
         has_own = not git_cli.is_ancestor(self.root, "HEAD", theirs)
-        if has_own and not self.follows:
-            hint = "cortex sync --follow erases the same in your own notes, and goes on"
-            raise CortexError(f"{remote}: {message}; nothing was merged", hint)
-        if has_own and (eraser := follow.derive_eraser(self.root, grown)):
-            found = find_files(self.vault, eraser)
+        eraser = follow.derive_eraser(self.root, grown) if has_own else None
+        if eraser and (found := find_files(self.vault, eraser)):
+            if not self.follows:
+                hint = "cortex sync --follow erases the same in your own notes, and goes on"
+                raise CortexError(f"{remote}: {message}; nothing was merged", hint)
             apply(self.vault, self.caller, eraser, found, {}, history=False)
             message += f"; the same in {format_count(len(found), 'file')} here"
         self.resolved.append(MergeResolution(remote, message))

@@ -17,6 +17,7 @@ from cortex.vault.git import checkout, git_cli, objects
 _BATCH_BYTES = 64_000_000  # of objects that are read at once
 _TIMEOUT_SECONDS = 3600.0
 _EXPORT = ("fast-export", "--all", "--no-data", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--reencode=no", "--show-original-ids")  # fmt: skip
+_ADDED = "cortex: the list of what was erased"  # the message of a commit
 _PARKED = "refs/cortex/stash/"  # refs of the stashes, for a moment
 
 
@@ -114,6 +115,23 @@ def _entry(root: str, commit: str, path: bytes) -> list[bytes]:
     """Mode and id of a file of a commit; empty where it has none of this name."""
     words = ["ls-tree", "--full-tree", commit, "--", os.fsdecode(path)]
     return [os.fsencode(word) for word in git_cli.line(root, words).split()[:3:2]]
+
+
+def add_files(root: str, ref: str, commit: str, folder: str) -> str:
+    """Make `ref` name a commit with the files that HEAD has below a folder of the vault: `commit`, or
+    one on top of it where it lacks any. Returns its id."""
+    below = [os.fsdecode(objects.prefix(root)) + folder]
+    there = objects.list_files(root, commit, below).items()
+    missing = dict(objects.list_files(root, "HEAD", below).items() - there)
+    stream = f"reset {ref}\nfrom {commit}\n\n"
+    if missing:
+        who = git_cli.line(root, ["var", "GIT_COMMITTER_IDENT"])
+        stream += f"commit {ref}\ncommitter {who}\ndata {len(_ADDED)}\n{_ADDED}\n"
+    for path, blob in sorted(missing.items()):
+        name = re.sub(r'(["\\])', r"\\\1", os.fsdecode(path)).replace("\n", "\\n")
+        stream += f'M 100644 {blob} "{name}"\n'
+    git_cli.run(root, ["fast-import", "--force", "--quiet"], stdin=os.fsencode(stream))
+    return git_cli.find_commit(root, ref)
 
 
 def drop_old(root: str) -> None:
