@@ -125,6 +125,8 @@ def test_an_approved_plan_and_one_that_a_session_carries_out():
     (record,) = judged([turn(1, Utterance(USER, pasted), changed_files=("cart.py",))])
     assert (record.statement, record.details) == ("Carts expire", WHY)
     assert judged([turn(1, Utterance(USER, pasted))]) == []
+    back = turn(2, Utterance(USER, "I've reverted your changes, do only the second one."))
+    assert judged([turn(1, Utterance(USER, pasted), changed_files=("cart.py",)), back]) == []
 
 
 def test_an_answer_stands_with_its_question_and_a_refusal_with_its_reason():

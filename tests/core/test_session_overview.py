@@ -10,11 +10,13 @@ from cortex.core.model.event import Event
 from cortex.core.model.turn_summary import (
     AGENT,
     USER,
+    Commit,
     PlannedStep,
     TurnSummary,
     Utterance,
     compose_text,
     format_utterances,
+    parse_turn_summary,
 )
 from cortex.core.normalize.handlers import append_turns
 from cortex.core.normalize.session_note import compose_note
@@ -54,12 +56,12 @@ def session_note(events: list[Event]) -> notes.Note:
 
 
 def test_it_says_what_was_asked_what_came_of_it_and_what_is_open():
-    overview = compose_overview([TESTS, CART], [("keep-carts-abc234", "Keep | carts")])
+    overview = compose_overview([TESTS, CART], [("keep-carts-abc234", "Keep | carts", "decision"), ("key-def567", "A key", "learning")])  # fmt: skip
     assert overview.title == "Keep the cart when the session ends"
     assert overview.text == (
         "## Asked\n\n- Keep the cart when the session ends?\n\n"
         "## Outcome\n\nAll 12 tests pass, the cart is kept over a restart now, and old carts go after a week.\n\n"
-        "## Decided and learned\n\n- [[keep-carts-abc234|Keep - carts]]\n\n"
+        "## Decided\n\n- [[keep-carts-abc234|Keep - carts]]\n\n## Learned\n\n- [[key-def567|A key]]\n\n"
         "## Changed\n\n- `shop/cart.py`\n- `tests/test_cart.py`\n\n"
         "## Open\n\n- Tell the docs"
     )
@@ -78,6 +80,65 @@ def test_it_says_what_was_asked_what_came_of_it_and_what_is_open():
 ])  # fmt: skip
 def test_a_title_is_never_an_id(event, title):
     assert compose_overview([event], ()).title == title
+
+
+WHY = (
+    "They are kept in the sessions table, which the worker reads again after a restart of the shop."
+)
+CARTS = Commit("abc1234", "feat(cart): keep carts over a restart", WHY)
+
+
+def done(number: int, ask: str, *said: str, **what: object) -> Event:
+    """A turn in which something was done."""
+    event = turn(number, ask, *said)
+    return event._replace(text=compose_text(parse_turn_summary(event.text)._replace(**what)))
+
+
+def test_a_title_comes_from_a_plan_then_a_commit_then_a_pull_request_then_the_host():
+    asked = turn(0, "Look at the carts, please", "I looked at all of them.", title="The host says")
+    request = Commit("https://git.example.org/a/b/pull/7", "Keep all carts for a week", WHY)
+    proposed = done(1, "Go on", "Proposed.", pull_requests=(request,))
+    committed = done(2, "Commit it", "Committed as abc1234.", commits=(CARTS,))
+    plan = done(3, "Implement the following plan: # Carts that stay", "Done.")
+    events = [asked]
+    for event, title in ((proposed, "Keep all carts for a week"), (committed, "Keep carts over a restart"), (plan, "Carts that stay")):  # fmt: skip
+        events.append(event)
+        assert compose_overview(events, ()).title.startswith(title)
+    assert compose_overview([asked], ()).title.startswith("The host says")
+
+
+def test_the_outcome_is_of_the_last_turn_that_a_person_asked_for_and_that_changed_something():
+    kept = done(0, "Keep the carts", f"Done! All 12 tests pass.\n\n{WHY}\n\nShall I commit it?", changed_files=("cart.py",))  # fmt: skip
+    committed = done(1, "commit", "Committed as abc1234, working tree clean. You're welcome!")
+    machine = turn(2, "<task-notification>done</task-notification>", "Monitor task is still watching the shop and the carts, and it goes on.")  # fmt: skip
+    text = compose_overview([kept, committed, machine], ()).text
+    assert f"## Outcome\n\n{WHY}\n\n" in text
+
+
+def test_where_the_report_says_little_the_commits_tell_what_came_of_it():
+    event = done(0, "Keep the carts", "Done.", changed_files=("cart.py",), commits=(CARTS,))
+    text = compose_overview([event], ()).text
+    assert f"## Outcome\n\n{CARTS.subject}: {WHY}\n\n" in text
+    assert f"- abc1234 {CARTS.subject}" in text.partition("## Changed")[2]
+
+
+def test_what_is_open_is_what_is_not_ticked_unless_all_is_done_and_what_the_report_leaves():
+    plan = (PlannedStep("Keep the cart", True), PlannedStep("Tell the docs", False))
+    left = "The carts are kept now over a restart of the shop, in the table.\n\nStill open:\n- old carts\n- mails"
+    overview = compose_overview([done(0, "Keep the carts", left, plan=plan)], ())
+    assert overview.text.endswith("## Open\n\n- Tell the docs\n- old carts\n- mails")
+    all_done = (
+        "All steps are done: the carts are kept now over a restart of the shop, in the table."
+    )
+    assert "## Open" not in compose_overview([done(0, "Keep the carts", all_done, plan=plan)], ()).text  # fmt: skip
+
+
+def test_what_only_its_words_tell_stands_below_learned_if_nothing_was_changed_since():
+    found = "We chose SQLite over Postgres because it is one file."
+    said = turn(0, "Where do the carts live?", found)
+    assert "## Learned\n\n- We chose SQLite over Postgres" in compose_overview([said], ()).text
+    changed = done(1, "Move them", "Moved.", changed_files=("cart.py",))
+    assert "## Learned" not in compose_overview([said, changed], ()).text
 
 
 def test_what_a_person_has_changed_stays():
@@ -118,7 +179,7 @@ def test_the_same_events_give_the_same_note_in_whatever_order(events, cut):
 
 def test_two_clones_that_went_on_have_one_overview_and_equal_notes():
     base = session_note([CART])
-    third = turn(2, "Mail the customer when the cart is old, and say how old the cart is", "Mails go out at noon, once for each cart that is a week old and was not paid.")  # fmt: skip
+    third = turn(2, "Mail the customer when the cart is old, and say how old the cart is", "Mails go out at noon, once for each cart that is a week old and was not paid.", files=("shop/mail.py",))  # fmt: skip
     one, two = (
         notes.write(with_overview(append_turns(base, [event]), compose_overview([CART, event], ())))
         for event in (TESTS, third)

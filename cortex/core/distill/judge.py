@@ -246,8 +246,10 @@ def _of_commit(turn: _JudgedTurn, commit: Commit, asks: Sequence[str]) -> Distil
 
 
 def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
-    """Plans that the person approved, or gave to a session to carry out."""
-    for turn in turns:
+    """Plans that the person approved, or gave to a session to carry out; none from before they took
+    the work back."""
+    last = max((n for n, turn in enumerate(turns) if _takes_back(turn)), default=0)
+    for turn in turns[last:]:
         for before, one in zip([None, *turn.said], turn.said, strict=False):
             if one == PLAN_APPROVAL and before and before.role == AGENT:
                 title, text = plan_title(before.text), before.text
@@ -258,6 +260,11 @@ def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             if title:
                 rest = text.partition(title)[2]
                 yield _Found(_PLAN, _record(turn, "decision", title, 0.85, rest))
+
+
+def _takes_back(turn: _JudgedTurn) -> bool:
+    lines = (line for one in turn.said if one.role == USER for line in _own_sentences(one))
+    return any(_says("taken back", line) for line in lines)
 
 
 def _find_requests(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:

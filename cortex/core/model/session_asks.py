@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from cortex.core.model.speaker import is_person
+from cortex.core.model.speaker import is_person, is_printed
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
@@ -21,6 +21,9 @@ _CLAUSE_END_RE = lazy_re(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
 # Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
 _FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
+_MAX_LEFT, _MAX_LEFT_CHARS = 6, 160  # of what a report says is still open
+_ITEM_RE = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_REPORT_SENTENCE_RE = lazy_re(r"(?<=[.!?。！？])[\"”')*_]{0,3}\s+")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|(?<!\s)\s+-{2,}\s+|\n")
 _MARKUP_RE = lazy_re(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
@@ -58,7 +61,8 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
     if plan := _pattern("plan").match(text):
         return [plan_title(text, is_prompt=True) or one_line(text[plan.end() :])]
     text = _FILE_MENTION_RE.sub(lambda found: found[1] or found[2], text)
-    sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(text))
+    lines = "\n".join(line for line in text.split("\n") if not is_printed(line))
+    sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(lines))
     return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= min_words]
 
 
@@ -96,8 +100,12 @@ def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
             if weight > most or not best:
                 best, most = subject, weight
         is_first = is_first and not subjects
-    title = as_title(_first_clauses(best))
-    topics = _topic_words(title, [*prompts, *texts]) if title else []
+    return with_topics(as_title(_first_clauses(best)), [*prompts, *texts])
+
+
+def with_topics(title: str, texts: Sequence[str]) -> str:
+    """A title; behind a short one up to three words of the session that it lacks."""
+    topics = _topic_words(title, texts) if title else []
     return f"{title} ({', '.join(topics)})" if topics else title
 
 
@@ -159,3 +167,80 @@ def _weight(ask: str, counts: Counter[str]) -> float:
 
 def _words(text: str) -> list[str]:
     return [word for word in _WORD_RE.findall(text.lower()) if word not in _COMMON_WORDS]
+
+
+def is_bookkeeping(line: str) -> bool:
+    """Whether a line says nothing of what came of the work: courtesy, tests that pass, a commit's
+    hash, the next step."""
+    plain = line.strip(" *_#>-•✅✓☑🎉.!").lower().replace("’", "'")
+    return not plain or bool(_pattern("bookkeeping").fullmatch(plain)) or is_on_the_way(plain)
+
+
+def report_lines(text: str, most_words: int) -> list[str]:
+    """The lines of a report that tell something, up to so many words, in markdown without headings,
+    code, tables, questions and what is no news (`is_bookkeeping`)."""
+    lines: list[str] = []
+    words, is_code = 0, False
+    for line in text.splitlines():
+        plain = line.strip()
+        if plain.startswith(("```", "~~~")):
+            is_code = not is_code
+            continue
+        if is_code or not plain or plain.startswith(("#", "|", "---", "***", ">")):
+            continue
+        mark = _ITEM_RE.match(line)
+        rest = line[mark.end() :] if mark else line
+        said = [
+            one
+            for one in _REPORT_SENTENCE_RE.split(rest.strip())
+            if not (is_bookkeeping(one) or one.rstrip("*_` ").endswith("?"))
+        ]
+        if not said:
+            continue
+        kept = " ".join(said)
+        count = len(kept.split())
+        if lines and words + count > most_words:
+            break
+        if count > most_words:
+            kept = f"{' '.join(kept.split()[:most_words])}…"
+        words += count
+        lines.append(f"- {kept}" if mark else kept)
+    # A line that leads to a list that was left out tells nothing.
+    while lines and lines[-1].rstrip("*_ ").endswith(":"):
+        lines.pop()
+    return _with_breaks(lines)
+
+
+def _with_breaks(lines: list[str]) -> list[str]:
+    """The lines of paragraphs and items, with the empty lines that markdown needs between them."""
+    found: list[str] = []
+    for line in lines:
+        if found and not (line.startswith("- ") and found[-1].startswith("- ")):
+            found.append("")
+        found.append(line)
+    return found
+
+
+def says_all_done(report: str) -> bool:
+    """Whether a report says that all of the plan is done."""
+    return bool(_pattern("all done").search(report.lower().replace("’", "'")))
+
+
+def left_to_do(report: str) -> list[str]:
+    """What a report says is still open, in the line that says so or the list below it."""
+    found: list[str] = []
+    is_list = False
+    for line in report.splitlines():
+        item, head = (
+            _ITEM_RE.match(line),
+            _pattern("left to do").match(line.strip(" *_#-•").lower()),
+        )
+        if head:
+            rest = line.strip(" *_#-•")[head.end() :].strip(" *_:")
+            is_list = not rest
+            found += [shorten(rest, _MAX_LEFT_CHARS)] if rest else []
+        elif is_list and item:
+            found.append(shorten(line[item.end() :].replace("**", ""), _MAX_LEFT_CHARS))
+        elif line.strip():
+            is_list = False
+    return found[:_MAX_LEFT]

@@ -24,7 +24,7 @@ _HOST_STARTS = (
     "operation stopped by", "base directory for this skill:", "summarize the task tool output above",
     "if you need specific details from before exiting plan mode", "another session is active:",
     "[[ ## ", "unknown slash command", "unknown skill", "your task has been", "api error:",
-    "continue from where you left off", "[image: source:", "<permissions",
+    "read the output file to retrieve the result", "continue from where you left off", "[image: source:", "<permissions",
 )  # fmt: skip
 # What a program asks an agent that it has started.
 _ORDER_RE = lazy_re(
@@ -37,6 +37,7 @@ _PRINTED_RE = lazy_re(
     r"\s*(?:[➜❯⏺●│├└>|]|[{}\[\]],?$|\"[\w-]+\":|\$ |error\b|warning\b|fatal\b|traceback\b|at [\w.$]+\(|file \"|"
     r"\d{4}-\d\d-\d\d[t ]|\[?\d\d:\d\d:\d\d|[-=*_]{3,}$|$)"
 )
+_NUMBER_RE, _MANY_NUMBERS = lazy_re(r"\d[\d.,:]*"), 5
 
 
 def own_words(text: str) -> str:
@@ -71,4 +72,9 @@ def is_person(text: str) -> bool:
         return False
     first, *below = words.lower().split("\n", 100)
     is_element = _ELEMENT_RE.fullmatch(first) or (words[-1] == ">" and _ELEMENT_RE.match(words))
-    return not (is_element or all(map(_PRINTED_RE.match, (first, *below))))
+    return not (is_element or all(map(is_printed, (first, *below))))
+
+
+def is_printed(line: str) -> bool:
+    """Whether a program has printed a line of a prompt, or it is empty."""
+    return bool(_PRINTED_RE.match(line.lower())) or len(_NUMBER_RE.findall(line)) >= _MANY_NUMBERS

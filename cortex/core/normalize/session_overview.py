@@ -8,14 +8,29 @@ person has changed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
+from cortex.core.extract.candidate import KEYWORD_LAYER
+from cortex.core.extract.extraction import becomes_record, find_candidates
 from cortex.core.model import turn_summary
 from cortex.core.model.distillation import BY_RULES, Distillation, standing_distillations
 from cortex.core.model.event import Event, is_headless
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE, is_untitled, untitled_by_what
 from cortex.core.model.note_status import OVERVIEW_MARK
-from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
-from cortex.core.model.turn_summary import AGENT, USER, PlannedStep
+from cortex.core.model.session_asks import (
+    as_title,
+    choose_title,
+    is_bookkeeping,
+    is_on_the_way,
+    left_to_do,
+    plan_title,
+    report_lines,
+    says_all_done,
+    subjects_of,
+    with_topics,
+)
+from cortex.core.model.speaker import is_person
+from cortex.core.model.turn_summary import AGENT, USER, Commit, TurnSummary
 from cortex.core.normalize.session_note import (
     END_TYPE,
     NO_GOAL,
@@ -29,13 +44,17 @@ from cortex.core.text.strings import one_line, short_hash, shorten
 from cortex.core.text.value import NamedTuple
 
 MAX_LINKS = 12
-_MAX_ASKS, _MAX_FILES, _MAX_STEPS = 5, 12, 10
-_MAX_ASK_CHARS, _MAX_OUTCOME_CHARS = 200, 1500
+_MAX_ASKS, _MAX_FILES, _MAX_STEPS, _MAX_COMMITS, _MAX_EXCERPTS = 5, 12, 10, 8, 5
+_MAX_ASK_CHARS, _MAX_OUTCOME_WORDS, _MAX_EXCERPT_CHARS = 200, 120, 240
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
-_MIN_REPORT_WORDS = 3  # of a sentence of it that is a title
+_MIN_REPORT_WORDS, _MIN_SUBJECT_WORDS = (
+    3,
+    3,
+)  # of a sentence, of a commit's subject, that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
-_HEADING_RE = lazy_re(r"(?m)^#{1,4} ")
 _COMMENT_RE = lazy_re(r"<!--")
+_SUBJECT_RE = lazy_re(r"(?:\w+(?:\(([^()]{1,30})\))?!?: +)?(.+?)(?: \(#\d+\))?$")
+_DECIDED_TYPES = ("decision", "rejection", "preference", "convention", "architecture")
 _NOT_DISTILLED = Distillation("", (), "", (), ())
 
 
@@ -47,23 +66,41 @@ class SessionOverview(NamedTuple):
     last_event: str  # the greatest id of its events; empty when none of them can be read
 
 
+class _ToldTurn(NamedTuple):
+    """What was said and done in one event."""
+
+    asked: list[str]  # by a person
+    messages: list[str]
+    done: TurnSummary
+
+
 class _Said(NamedTuple):
     """What was said and done in a session, in the order of its events."""
 
+    turns: list[_ToldTurn]
     title: str  # the host's own
-    prompts: list[str]
-    messages: list[str]
-    files: list[str]
-    plan: tuple[PlannedStep, ...]
     branch: str
     goal: str  # as `cortex session start` takes it
     summary: str  # as `cortex session end` takes it
 
+    def prompts(self) -> list[str]:
+        return [text for turn in self.turns for text in turn.asked]
+
+    def messages(self) -> list[str]:
+        return [text for turn in self.turns for text in turn.messages]
+
+    def files(self) -> list[str]:
+        return list(dict.fromkeys(name for turn in self.turns for name in turn.done.changed_files))
+
+    def commits(self) -> list[Commit]:
+        return [one for turn in self.turns for one in turn.done.commits]
+
 
 def compose_overview(
-    events: Iterable[Event], records: Sequence[tuple[str, str]]
+    events: Iterable[Event], records: Sequence[tuple[str, str, str]]
 ) -> SessionOverview:
-    """The overview of a session with these events; `records` are ids and titles of what they made."""
+    """The overview of a session with these events; `records` are ids, titles and types of what they
+    made."""
     ordered = sorted(events, key=lambda event: event.id)
     said, later, distilled = _gather(ordered), _gather(ordered), _NOT_DISTILLED
     for _, one in standing_distillations(ordered):
@@ -71,13 +108,16 @@ def compose_overview(
             continue
         distilled, end = one, max(one.covers)
         later = _gather([event for event in ordered if event.id > end])
-    left = [step.text for step in later.plan if not step.done]
+    shown = records[:MAX_LINKS]
+    decided = [_link(id_, title) for id_, title, type_ in shown if type_ in _DECIDED_TYPES]
+    learned = [_link(id_, title) for id_, title, type_ in shown if type_ not in _DECIDED_TYPES]
     sections = (
         ("Asked", [*(f"- {one}" for one in distilled.asked), *_asked(later)][:_MAX_ASKS]),
-        ("Outcome", [*filter(None, (distilled.outcome,)), *_outcome(later.messages)]),
-        ("Decided and learned", [_link(*one) for one in records[:MAX_LINKS]]),
-        ("Changed", _changed(said.files)),
-        ("Open", [f"- {one}" for one in (*distilled.open, *left)][:_MAX_STEPS]),
+        ("Outcome", [*filter(None, (distilled.outcome,)), *_outcome(later)]),
+        ("Decided", decided),
+        ("Learned", [*learned, *_excerpts(later)]),
+        ("Changed", _changed(said)),
+        ("Open", [f"- {one}" for one in (*distilled.open, *_open(later))][:_MAX_STEPS]),
     )
     parts = (f"## {heading}\n\n" + "\n".join(lines) for heading, lines in sections if lines)
     text = "\n\n".join(parts)
@@ -130,8 +170,7 @@ def _with_title(note: Note, title: str, name: str) -> Note:
 
 
 def _gather(ordered: Sequence[Event]) -> _Said:
-    said = _Said("", [], [], [], (), "", "", "")
-    files: dict[str, None] = {}
+    said = _Said([], "", "", "", "")
     for event in ordered:
         turn = turn_summary.parse_turn_summary(event.text)
         said = said._replace(branch=event.branch or said.branch, title=turn.title or said.title)
@@ -141,36 +180,65 @@ def _gather(ordered: Sequence[Event]) -> _Said:
         elif event.type == END_TYPE and not text.startswith(NO_SUMMARY):
             said = said._replace(summary=max(text, said.summary, key=len))
         elif event.type == "prompt":
-            said.prompts.append(turn.message)
+            asked = [turn.message] if is_person(turn.message) else []
+            said.turns.append(_ToldTurn(asked, [], turn))
         elif event.type in ("stop", "pre_compact"):
-            for one in turn_summary.utterances(turn.message):
-                if one.role == AGENT:
-                    said.messages.append(one.text)
-                elif one.role == USER and not one.about:
-                    said.prompts.append(one.text)
-            said = said._replace(plan=turn.plan or said.plan)
-        files |= dict.fromkeys(turn.changed_files)
-    return said._replace(files=list(files))
+            spoken = turn_summary.utterances(turn.message)
+            asked = [
+                one.text
+                for one in spoken
+                if one.role == USER and not one.about and is_person(one.text)
+            ]
+            messages = [one.text for one in spoken if one.role == AGENT]
+            said.turns.append(_ToldTurn(asked, messages, turn))
+    return said
 
 
 def _title(said: _Said, first: Event) -> str:
-    """The host's title or the goal, else from what was asked, else from the last message or the
-    branch; with none of these the day."""
+    """The goal, the heading of a plan, what was committed, a pull request, the host's title, else
+    what was asked, the last report, the branch or a file; with none of these the day."""
     if is_headless(first.session):
         return f"Headless runs of {first.at[:10]}"
-    title = as_title(said.title or said.goal)
-    title = title or choose_title(said.prompts, [*said.messages, " ".join(said.files)])
+    requests = (one for turn in said.turns for one in turn.done.pull_requests if one.subject)
+    done = _plan(said) or _best_of(said.commits()) or _best_of([*requests])
+    texts = [*said.prompts(), *said.messages()]
+    title = as_title(said.goal) or with_topics(as_title(done or said.title), texts)
+    title = title or choose_title(said.prompts(), [*said.messages(), " ".join(said.files())])
     if not title:
-        sentences = subjects_of(_last_report(said.messages) or said.summary, _MIN_REPORT_WORDS)
+        sentences = subjects_of(_last_report(said.messages()) or said.summary, _MIN_REPORT_WORDS)
         title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
-        what = said.branch or next(iter(said.files), "")
+        what = said.branch or next(iter(said.files()), "")
         title = untitled_by_what(first.session, what, first.at[:10])
     return title
 
 
+def _plan(said: _Said) -> str:
+    """The title of the last plan that was approved or given."""
+    found = ""
+    for turn in said.turns:
+        found = next(
+            (one for text in turn.asked if (one := plan_title(text, is_prompt=True))), found
+        )
+        spoken = turn_summary.utterances(turn.done.message)
+        for before, after in pairwise(spoken):
+            if after == turn_summary.PLAN_APPROVAL and before.role == AGENT:
+                found = plan_title(before.text) or found
+    return found
+
+
+def _best_of(commits: Sequence[Commit]) -> str:
+    """The subject of the commit, or the pull request, that says most, its kind behind it."""
+    some = [one for one in commits if not is_bookkeeping(one.subject)]
+    best = max(some, key=lambda one: len(one.body), default=None)
+    found = _SUBJECT_RE.match(best.subject) if best else None
+    if not found or len(found[2].split()) < _MIN_SUBJECT_WORDS:
+        return ""
+    return f"{found[2]} ({found[1]})" if found[1] and found[1] not in found[2] else found[2]
+
+
 def _asked(said: _Said) -> list[str]:
-    prompts = [*filter(None, (said.goal,)), *said.prompts]
+    prompts = [*filter(None, (said.goal,)), *said.prompts()]
     subjects = (next(iter(subjects_of(prompt)), "") for prompt in prompts)
     lines = dict.fromkeys(shorten(one, _MAX_ASK_CHARS) for one in subjects if one)
     return [f"- {line[:1].upper()}{line[1:]}" for line in lines][:_MAX_ASKS]
@@ -187,21 +255,69 @@ def _last_report(messages: Sequence[str]) -> str:
     return next(iter((reports or telling or list(messages))[-1:]), "")
 
 
-def _outcome(messages: Sequence[str]) -> list[str]:
-    text = _HEADING_RE.sub("#### ", _last_report(messages).strip())
-    if len(text) > _MAX_OUTCOME_CHARS:
-        cut = text.rfind("\n\n", _MAX_OUTCOME_CHARS // 2, _MAX_OUTCOME_CHARS)
-        text = text[:cut] if cut > 0 else shorten(text, _MAX_OUTCOME_CHARS)
-    if text.count("```") % 2:
-        text += "\n```"
-    return text.splitlines()
+def _last_turn(said: _Said) -> int:
+    """The number of the last turn that a person asked for and that changed files, else that tells
+    something; -1 where none says anything."""
+    asked = [n for n, turn in enumerate(said.turns) if turn.asked and turn.messages]
+    changed = [n for n in asked if said.turns[n].done.changed_files]
+    telling = [n for n in asked if len(_last_report(said.turns[n].messages)) >= _MIN_OUTCOME_CHARS]
+    some = changed or telling or asked or [n for n, turn in enumerate(said.turns) if turn.messages]
+    return some[-1] if some else -1
+
+
+def _outcome(said: _Said) -> list[str]:
+    """What came of a session, in about `_MAX_OUTCOME_WORDS` words: of its last turn the report,
+    without courtesies and bookkeeping; where that says little, what was committed."""
+    number = _last_turn(said)
+    if number < 0:
+        return []
+    lines = report_lines(_last_report(said.turns[number].messages), _MAX_OUTCOME_WORDS)
+    left = _MAX_OUTCOME_WORDS - sum(len(line.split()) for line in lines)
+    for commit in reversed(said.commits()):
+        if left < _MAX_OUTCOME_WORDS // 2 or is_bookkeeping(commit.subject):
+            continue
+        body = " ".join(report_lines(commit.body, left // 2))
+        line = f"{commit.subject}: {body}" if body else commit.subject
+        left -= len(line.split())
+        lines += ["", line] if lines else [line]
+    return lines
+
+
+def _excerpts(said: _Said) -> list[str]:
+    """Sentences of the agent that tell something, since the last change: what was found before may
+    be mended."""
+    found: dict[str, None] = {}
+    for turn in reversed(said.turns):
+        text = "\n\n".join(turn.messages)
+        for one in find_candidates(text):
+            if one.layer == KEYWORD_LAYER and not one.is_marked and becomes_record(one):
+                found[f"- {shorten(one.text, _MAX_EXCERPT_CHARS)}"] = None
+        if turn.done.changed_files or turn.done.commits:
+            break
+    return list(found)[:_MAX_EXCERPTS]
+
+
+def _open(said: _Said) -> list[str]:
+    """The steps of the plan that are not done, and what the last report says is left."""
+    report = _last_report(said.turns[-1].messages) if said.turns else ""
+    plan = next((turn.done.plan for turn in reversed(said.turns) if turn.done.plan), ())
+    left = [] if says_all_done(report) else [step.text for step in plan if not step.done]
+    return list(dict.fromkeys((*left, *left_to_do(report))))
 
 
 def _link(id_: str, title: str) -> str:
     return f"- [[{id_}|{one_line(title).replace('|', '-').replace('[', '(').replace(']', ')')}]]"
 
 
-def _changed(files: Sequence[str]) -> list[str]:
+def _changed(said: _Said) -> list[str]:
+    files, commits = said.files(), said.commits()
     names = (name.replace("`", "'") for name in files[:_MAX_FILES])
     more = [f"- and {len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
-    return [*(f"- `{name}`" for name in names), *more]
+    made = dict.fromkeys(f"- {one.ref} {one.subject}" for one in commits[-_MAX_COMMITS:])
+    requests = (one.ref for turn in said.turns for one in turn.done.pull_requests)
+    return [
+        *(f"- `{name}`" for name in names),
+        *more,
+        *made,
+        *map("- {}".format, dict.fromkeys(requests)),
+    ]

@@ -224,13 +224,15 @@ class InboxNormalizer:
             if events.is_event_id(id_) and (earlier_event := self._find_event(id_)):
                 known[id_] = earlier_event
         ordered = [known[id_] for id_ in sorted(known)]
-        made: dict[str, str] = {}
+        made: dict[str, tuple[str, str]] = {}
         for event in sorted(ordered, key=lambda one: one.type != events.DISTILLED):
             if len(made) >= MAX_LINKS:  # reading all that a long session said takes a second
                 break
             records = self._records_in(event) if event.type != START_TYPE else []
-            made |= {one.id: one.title for one in records if one.type != "plan"}
-        return with_overview(note, compose_overview(ordered, list(made.items())))
+            made |= {one.id: (one.title, one.type) for one in records if one.type != "plan"}
+        return with_overview(
+            note, compose_overview(ordered, [(id_, *said) for id_, said in made.items()])
+        )
 
     def _records_in(self, event: Event) -> list[Record]:
         """The records that an event makes, without those that are not there or that those of a
