@@ -10,9 +10,11 @@ from hypothesis import given, settings, strategies as st
 from cortex.core.briefing.compose import (
     DECISIONS,
     KNOWLEDGE,
+    MAX_LINE_WORDS,
     MIN_BUDGET_TOKENS,
     PART_SPECS,
     PLAN,
+    RULES,
     SESSIONS,
     BriefingEntry,
     BriefingHead,
@@ -124,38 +126,38 @@ def test_of_a_long_run_a_count_comes_at_once() -> None:
     assert count_tokens(" " * 1_000_000 + "x") < 100_000
 
 
-def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
-    fitted = compose_briefing(
-        [
-            part(SESSIONS, (BriefingEntry("s", "session", "Yesterday"),)),
-            part(DECISIONS, entries(200), 300),
-        ],
-        HEAD,
-        1500,
-    )
-    lines = fitted.sections[0].lines
-    assert [section.kind for section in fitted.sections] == [DECISIONS, SESSIONS]
-    # In one line the day makes room for another; a short title goes on with the text.
-    whole = [line.text.startswith("- 2026-11-20 ") for line in lines]
-    assert sum(whole) == 5  # of many
-    assert lines[-1].text.startswith("- Publish by link 60: because a rename swallows")
-    assert whole == sorted(whole, reverse=True)
-    assert fitted.sections[0].more == 300 - len(lines)
-    assert f"- {300 - len(lines)} more: cortex search type:decisions project:cortex" in fitted.text
-    assert all(line.text.endswith(f"[{line.id}]") for line in lines)
+def test_a_line_has_few_words_and_what_has_no_room_is_counted() -> None:
+    yesterday = BriefingEntry("s", "session", "Yesterday")
+    some = [part(SESSIONS, (yesterday,)), part(DECISIONS, entries(200), 300)]
+    fitted = compose_briefing(some, HEAD, 1500)
+    assert [section.kind for section in fitted.sections] == [SESSIONS, DECISIONS]
+    section = fitted.sections[1]
+    assert all(len(line.text.split()) <= MAX_LINE_WORDS + 4 for line in section.lines)
+    assert section.more == 300 - len(section.lines)
+    assert f"- {section.more} more: cortex search type:decisions project:cortex" in fitted.text
+    assert all(line.text.endswith(f"[{line.id}]") for line in section.lines)
     assert "reference data" in fitted.text
     assert "not instructions" in fitted.text
     assert "At most 1500 tokens." in fitted.text
     assert fitted.tokens == count_tokens(fitted.text)
 
 
+def test_rules_are_told_before_all_else_and_whole_while_they_fit_half_of_the_budget() -> None:
+    some = [part(DECISIONS, entries(200)), part(RULES, entries(15))]
+    fitted = compose_briefing(some, HEAD, 1500)
+    assert (fitted.sections[0].kind, fitted.sections[0].more) == (RULES, 0)
+    many = compose_briefing([part(DECISIONS, entries(200)), part(RULES, entries(200))], HEAD, 1500)
+    assert all(section.lines for section in many.sections)
+
+
 def test_decisions_leave_room_to_the_others_and_take_what_these_leave() -> None:
     many = [part(DECISIONS, entries(100)), part(KNOWLEDGE, entries(100)), part(PLAN, entries(100))]
     crowded = compose_briefing(many, HEAD, 1500)
     alone = compose_briefing(many[:1], HEAD, 1500)
-    spent = count_tokens("\n".join(line.text for line in crowded.sections[0].lines))
+    of = {section.kind: section for section in crowded.sections}
+    spent = count_tokens("\n".join(line.text for line in of[DECISIONS].lines))
     assert spent < 0.5 * 1500
-    assert len(alone.sections[0].lines) > 1.8 * len(crowded.sections[0].lines)
+    assert len(alone.sections[0].lines) > 1.5 * len(of[DECISIONS].lines)
     assert alone.tokens > 1400
 
 
@@ -180,7 +182,7 @@ def test_one_is_no_plural() -> None:
 
 
 def test_a_small_budget_names_a_decision_before_anything_else() -> None:
-    fitted = compose_briefing([part(KNOWLEDGE, entries(9)), part(DECISIONS, entries(9))], HEAD, 155)
+    fitted = compose_briefing([part(KNOWLEDGE, entries(9)), part(DECISIONS, entries(9))], HEAD, 185)
     assert [bool(section.lines) for section in fitted.sections] == [True, False]
     assert "- 9 in all: cortex search type:knowledge" in fitted.text
 

@@ -102,18 +102,18 @@ def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, hom
         "roof", "main", 1500, "2026-11-05",
     )  # fmt: skip
     assert ids(answer, "decisions") == ["no-tin", "use-slate"]
-    # The older one names a file of the last session.
-    assert ids(answer, "traps") == ["wet-glue", "dry-run"]
+    # This one names a file of the last session.
+    assert (ids(answer, "at hand"), ids(answer, "traps")) == (["wet-glue"], ["dry-run"])
     assert ids(answer, "open") == ["buy-glue", "buy-nails"]
-    assert [ids(answer, kind) for kind in ("knowledge", "sessions", "pinned", "everywhere")] == [
-        ["tea", "a-fact", "no-page"],  # types that people invent come last
+    assert [ids(answer, kind) for kind in ("rules", "knowledge", "sessions", "pinned", "everywhere")] == [
+        ["tea"], ["a-fact", "no-page"],  # types that people invent come last
         ["day-one"], ["a-page"], ["in-english"],
     ]  # fmt: skip
     assert (
         "- 2026-11-01 Use slate: Slate on the north side. Why: It lasts. [use-slate]\n"
         in answer.text
     )
-    assert "Tea, not coffee: x (preference, keyword 0.85) [tea]\n" in answer.text
+    assert "Tea, not coffee: x [tea]\n" in answer.text
     assert (
         "The roof by May (1 of 3 done) [the-plan]\n  - [ ] lay it\n  - [ ] paint it\n"
         in answer.text
@@ -142,7 +142,8 @@ def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git):
 
     def shown(**options) -> list[str]:
         settled()
-        return sorted(ids(brief(vault, here, **options), "decisions"))
+        answer = brief(vault, here, **options)
+        return sorted(ids(answer, "decisions") + ids(answer, "at hand"))
 
     git(home, "branch", "slate")  # nothing is on it yet: it is not merged, whatever git says
     assert shown() == ["on-main", "on-none"]
@@ -316,14 +317,14 @@ def test_types_that_people_invent_are_counted_and_found(vault_from, home):
             record(f"rule-{number:03}", "rule", confidence="1", priority="5")
             for number in range(90)
         )
-        + record("tea", "preference")
+        + record("tea", "learning")
         + record("odd", "a type, of 'mine'")
     )
     answer = brief(vault, caller_at(NOW, str(home)))
     (section,) = answer.sections
     assert section.lines[0].id == "tea"
     assert len(section.lines) + section.more == 92
-    assert section.command == "cortex search type:preference,rule project:roof"
+    assert section.command == "cortex search type:learning,rule project:roof"
 
 
 @pytest.mark.parametrize("folder", ["records/rule", "new", "records/deep/deeper"])

@@ -218,39 +218,28 @@ def passage(id_: str, title: str, body: str, **fields: object) -> str:
     return text.replace(f"\n---\n\n{body}", found)
 
 
-CARTS = record(
-    "carts",
-    "session",
-    title="Keep the cart when the browser ends",
-    session="s1",
-    body="## Events\n\n- 2026-11-05 10:00 stop: Glued. [[20261105t100000z-aaaaaaaaaa]]",
-)
+def test_what_earlier_versions_cut_out_of_turns_comes_last_and_says_no_layer(told) -> None:
+    notes = [passage("cut", "Rows are locked while written", "They are."), record("said", title="Slate lasts", body="Longer.")]  # fmt: skip
+    answer = told(*notes)
+    assert ids(answer, "decisions") == ["said", "cut"]
+    assert "0.7" not in answer.text
 
 
-def test_what_rules_found_is_told_whole_or_counted(told) -> None:
-    long = "Rows are written once, so a lock is taken. " * 4
-    some = [passage(f"row-{n}", f"Rows of table {n} are written once, so a…", f"Rows of table {n} are written once, so a lock {n} is taken. {long}") for n in range(40)]  # fmt: skip
-    section = told(*some, CARTS).sections[0]
-    assert section.lines
-    assert all("is taken" in line.text for line in section.lines)
-    assert section.more == 40 - len(section.lines)
+def test_the_person_s_rules_come_first_and_all_of_them(told) -> None:
+    rules = [record(f"rule-{n}", "preference", title=f"Never use tin {n}") for n in range(12)]
+    many = [
+        record(f"d-{n}", title=f"Slate {n} lasts longer than {n + 1} years") for n in range(200)
+    ]
+    answer = told(*rules, *many)
+    assert answer.sections[0].kind == "rules"
+    assert len(answer.sections[0].lines) == 12
 
 
-def test_a_sentence_that_names_nothing_has_the_title_of_its_session(told) -> None:
-    answer = told(
-        passage("so", "Change that to be not strict", "> ok: Change that to be not strict\n"),
-        passage("named", "The cart of a browser may be old", "The cart of a browser may be old."),
-        CARTS,
-    )
-    lines = {line.id: line.text for line in answer.sections[0].lines}
-    assert "(in: Keep the cart when the browser ends, passage 0.7)" in lines["so"]
-    assert "in: Keep" not in lines["named"]
-
-
-def test_what_only_those_understand_who_were_there_comes_last(told) -> None:
-    titles = ["So we keep it", "Is it kept?", "Improved all of it", "Slate lasts longer than tin"]
-    notes = [passage(f"p{n}", title, f"{title}. Word {n}.") for n, title in enumerate(titles)]
-    assert ids(told(*notes, CARTS), "decisions")[0] == "p3"
+def test_what_names_the_files_of_the_last_sessions_comes_before_the_other_decisions(told) -> None:
+    session = record("s", "session", title="Slate", session="s1", body="## Events\n\n- 2026-11-05 10:00 stop: Laid · changed `roof.py` [[20261105t100000z-aaaaaaaaaa]]")  # fmt: skip
+    answer = told(session, record("near", title="roof.py reads slates", body="All of `roof.py`."), record("far", title="Tin is out", body="It rusts."))  # fmt: skip
+    assert ids(answer, "at hand") == ["near"]
+    assert ids(answer, "decisions") == ["far"]
 
 
 def test_the_branch_of_what_holds_here_is_not_told(vault_from, home, git) -> None:  # noqa: F811
@@ -259,33 +248,3 @@ def test_the_branch_of_what_holds_here_is_not_told(vault_from, home, git) -> Non
     here = caller_at(NOW, str(home))
     assert "branch roof" not in brief(vault, here).text
     assert "branch roof" in brief(vault, here, all_branches=True).text
-
-
-def test_what_points_to_elsewhere_and_is_to_be_mended_is_counted_alone(told) -> None:
-    text = "The rows of this file are lost. Now let's fix that. I'll add a lock."
-    answer = told(passage("torn", "The rows of this file are lost", text), passage("tin", "Slate lasts longer than tin", "Slate lasts longer than tin."), CARTS)  # fmt: skip
-    assert (ids(answer, "decisions"), answer.sections[0].more) == (["tin"], 1)
-
-
-def test_what_somebody_has_pinned_is_told_whatever_its_words(told) -> None:
-    text = "The rows of this file are lost. Now let's fix that. I'll add a lock."
-    pinned = passage("torn", "So the rows of this file are lost", text, pinned=True)
-    assert ids(told(pinned, CARTS), "pinned") == ["torn"]
-
-
-def test_a_passage_within_another_is_told_once_and_a_record_that_says_more_stays(told) -> None:
-    short = "Rows of a table are locked by whoever writes one first, readers wait behind it"
-    more = f"{short}; nobody else touches old pages meanwhile, whatever order commits come"
-    titles = {"a-short": "Rows of a table are locked", "b-more": "Rows of a table are locked, too"}
-    notes = [passage(id_, title, text) for (id_, title), text in zip(titles.items(), (short, more), strict=True)]  # fmt: skip
-    answer = told(*notes, CARTS)
-    assert ids(answer, "decisions") == ["a-short"]
-    assert "also b-more" in answer.sections[0].lines[0].text
-    said = [record(id_, title=title, body=text) for (id_, title), text in zip(titles.items(), (short, more), strict=True)]  # fmt: skip
-    assert set(ids(told(*said), "decisions")) == set(titles)
-
-
-def test_talk_around_a_statement_is_left_out(told) -> None:
-    text = "Rows are locked while written. Then: Ah, thanks for the correction. A reader waits. Let me check the tests:"
-    line = told(passage("rows", "Rows are locked while written", text), CARTS).sections[0].lines[0]
-    assert "Rows are locked while written: Then: A reader waits. (" in line.text

@@ -94,10 +94,10 @@ def test_tasks_meetings_and_decisions_are_told_and_nothing_is_written(vault_from
     assert re.search(r"2026-11-03  Garden club  2 open actions", meetings)
     brief = cortex("brief").stdout
     parts = brief.split("\n\n")
-    heads = ["Decisions and rejections", "Open", "Meetings"]
+    heads = ["Open", "Decisions and rejections", "Meetings"]
     assert [part.splitlines()[0] for part in parts[1:4]] == heads
-    assert "2026-11-02 We buy soil from Bob, it is near  Daily/2026-11-02.md:5" in parts[1]
-    assert "call Ana (due 2026-11-10)" in parts[2]
+    assert "2026-11-02 We buy soil from Bob, it is near  Daily/2026-11-02.md:5" in parts[2]
+    assert "call Ana (due 2026-11-10)" in parts[1]
     shown = cortex("show", "Daily/2026-11-02.md:5").stdout
     assert shown.startswith("- [ ] water")
     assert hashes(vault.root) == before

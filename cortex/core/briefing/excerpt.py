@@ -22,7 +22,6 @@ from cortex.core.text.value import NamedTuple
 # say which; what is told of a session, and of a step.
 WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80, 120, 190, 150
 MAX_REASON_CHARACTERS = 200  # of a line of a page
-PASSAGE_CHARACTERS = 280  # of a passage of a session, whose point may stand at its end
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
@@ -223,7 +222,7 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     text = _unrecorded_sentences(wrote, titles) or _unrecorded_sentences(came, titles)
     text = text or _strip_markup(last)
     text = text or ("" if rest else _strip_markup(request))
-    parts = [sanitize_line(text, SESSION_CHARACTERS), rest]
+    parts = [sanitize_line(text.strip(_SEPARATOR), SESSION_CHARACTERS), rest]
     return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)
 
 

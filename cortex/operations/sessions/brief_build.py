@@ -22,7 +22,6 @@ from cortex.core.briefing.compose import (
 )
 from cortex.core.briefing.excerpt import NoteBody, parse_note_body, sanitize_line
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
-from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
@@ -186,10 +185,6 @@ def _collect_inputs(
         projects = [name for name in counted if name and name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
-    session_names = {one.session for some in cut.values() for one in some if one.session}
-    note_filter = NoteFilter(types=("session",), sessions=session_names)
-    sessions = index.catalogue.find(note_filter) if session_names else []
-    paths += [one.path for one in sessions]
     # Also the own notes of no project, in the project that the vault lies in.
     is_home = key.project == checkout.project_of(vault.root)
     home = [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
@@ -203,7 +198,6 @@ def _collect_inputs(
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),
-        {one.session: one for one in sessions},
         own,
     )
 
@@ -219,16 +213,11 @@ def _with_personal(selection: BriefingSelection, personal: PersonalNotes) -> Bri
 
 
 def _read_notes(vault: Vault, own: Vault | None, inputs: BriefingInputs) -> dict[int, NoteBody]:
-    """The selected notes by number, and the sessions of those that rules found; empty ones for
-    those that were deleted just now."""
+    """The selected notes by number; empty ones for those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
     rows = [one for candidates in inputs.selection.parts.values() for one in candidates]
     for one in rows:
         bodies[one.number] = _read_body(own if own and one.number < 0 else vault, one.path)
-    for one in rows:
-        session = inputs.sessions.get(one.session)
-        if session and session.number not in bodies and bodies[one.number].layer in RULE_LAYERS:
-            bodies[session.number] = _read_body(vault, session.path)
     return bodies
 
 

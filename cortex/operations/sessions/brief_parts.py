@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cortex.core.briefing import passage
 from cortex.core.briefing.compose import (
     EVERYWHERE,
     KNOWLEDGE,
@@ -18,8 +17,6 @@ from cortex.core.briefing.compose import (
     join_alike,
 )
 from cortex.core.briefing.excerpt import (
-    PASSAGE_CHARACTERS,
-    UNLABELLED_CHARACTERS,
     NoteBody,
     PlanStep,
     bare_words,
@@ -27,11 +24,9 @@ from cortex.core.briefing.excerpt import (
     plan_steps,
     session_excerpt,
 )
-from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.event import is_headless
 from cortex.core.model.generated_text import is_untitled, without_title
 from cortex.core.model.note_status import DONE_STATUSES
-from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
@@ -63,7 +58,6 @@ class BriefingInputs(NamedTuple):
     index_stamp: str  # of the index's state file
     git_files: tuple[str, ...]  # files of git that were read
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
-    sessions: dict[str, NoteRow]  # those of what is selected, by their ids
     own: list[BriefingPart]  # of people's own notes
 
 
@@ -92,12 +86,12 @@ def build_parts(
             else _build_entry(kind, one, bodies[one.number], doubts, branch)
             for one in candidates
         ]
-        if kind != PLAN:
-            entries = _order_by_flaws(entries, candidates, inputs.sessions, bodies)
+        if kind not in (PLAN, SESSIONS):  # what earlier versions cut out of turns comes last
+            entries.sort(key=lambda entry: entry.layer == "passage")
         if kind == SESSIONS:
             telling = [entry for entry in entries if entry.title]
             total -= len(entries) - len(telling)  # noqa: PLW2901
-            entries = [entry._replace(is_whole=True) for entry in telling[:_MAX_SESSIONS]]
+            entries = telling[:_MAX_SESSIONS]
         command = _list_command(kind, selection, project)
         if kind == PLAN:
             steps = [plan_steps(bodies[one.number].body) for one in candidates]
@@ -177,20 +171,17 @@ def _build_entry(
     here = (branch, "", *branches.DEFAULT_BRANCHES)
     if branch is not None and row.branch not in here:
         marks.append(f"branch {row.branch}")
-    if row.confidence is not None and row.confidence < 1:
-        marks.append(f"{note.layer or 'confidence'} {row.confidence:g}")
     # A mark has 60 characters; ids are told apart by their ends.
     marks += [f"contradicts …{one[-40:]}" for one in note.contradicts[:2]]
     # When something was said last says how far it can be trusted; of an action its date does.
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
     day = said[:10] if is_dated else ""
-    most = PASSAGE_CHARACTERS if note.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
     return BriefingEntry(
         row.id,
         row.type,
         row.title,
-        body_excerpt(row.title, note.body, most),
+        body_excerpt(row.title, note.body),
         tuple(marks),
         day,
         doubts.get(row.id, ""),
@@ -198,46 +189,6 @@ def _build_entry(
         note.layer,
         is_contradicting=bool(note.contradicts),
     )
-
-
-def _order_by_flaws(
-    entries: list[BriefingEntry],
-    rows: list[NoteRow],
-    sessions: dict[str, NoteRow],
-    bodies: dict[int, NoteBody],
-) -> list[BriefingEntry]:
-    """The entries; of those that rules found in a session, and nobody has pinned, the ones that
-    stand alone worst come last, or not at all."""
-    if not any(entry.layer in RULE_LAYERS for entry in entries):
-        return entries
-    kept = []
-    for entry, row in zip(entries, rows, strict=True):
-        if entry.layer not in RULE_LAYERS:
-            kept.append(entry)
-            continue
-        session, later = sessions.get(row.session), passage.NO_CHANGES
-        if session and row.events:
-            later = passage.changes_after(bodies[session.number].body, row.events[0])
-        body = bodies[row.number].body
-        flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
-        flaws = 0 if row.pinned else flaws
-        if flaws <= passage.MAX_FLAWS:
-            cleaned = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
-            kept.append(_passage_entry(cleaned, session))
-    return sorted(kept, key=lambda entry: entry.is_weak)
-
-
-def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEntry:
-    """An entry that rules found in a session, with the title of that session if its words name
-    nothing of it: what it is about was said before."""
-    entry = entry._replace(is_whole=True)
-    if session is None or is_untitled(session.title, session.session):
-        return entry
-    if is_headless(session.session):
-        return entry
-    subject = token_set(session.title)
-    is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
-    return entry if is_named else entry._replace(marks=(f"in: {session.title}", *entry.marks))
 
 
 def _session_entry(

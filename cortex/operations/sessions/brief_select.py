@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from cortex.core.briefing.compose import (
+    AT_HAND,
     DECISIONS,
     EVERYWHERE,
     KNOWLEDGE,
@@ -21,6 +22,7 @@ from cortex.core.briefing.compose import (
     OPEN,
     PINNED,
     PLAN,
+    RULES,
     SESSIONS,
     TRAPS,
     BriefingEntry,
@@ -44,6 +46,7 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
+from cortex.vault.git.branches import DEFAULT_BRANCHES
 from cortex.vault.locate import (
     Vault,
     default_vault_file,
@@ -55,7 +58,7 @@ from cortex.vault.state import briefing_cache
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
     "decision": DECISIONS, "rejection": DECISIONS, "plan": PLAN, "gotcha": TRAPS, "pattern": TRAPS,
-    "session": SESSIONS, "action": OPEN, "question": OPEN, "preference": KNOWLEDGE,
+    "session": SESSIONS, "action": OPEN, "question": OPEN, "preference": RULES,
     "architecture": KNOWLEDGE, "config": KNOWLEDGE, "learning": KNOWLEDGE, "discovery": KNOWLEDGE,
     "bugfix": KNOWLEDGE, "convention": KNOWLEDGE, "reference": KNOWLEDGE, "progress": KNOWLEDGE,
 }  # fmt: skip
@@ -69,6 +72,7 @@ _TOUCHED_WORTH = 0.15  # of a decision about files of the last sessions
 # Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
     DECISIONS: 15, TRAPS: 20, KNOWLEDGE: 20, OPEN: 20, PLAN: 100, PINNED: 15, EVERYWHERE: 30,
+    RULES: 15, AT_HAND: 20,
 }  # fmt: skip
 # Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
@@ -81,7 +85,8 @@ _OWN_PARTS = (
 )
 _MAX_LINKED_NOTES = 8
 _MAX_PERSONAL_NOTES = 30  # of each kind
-_PERSONAL_KINDS = (PINNED, EVERYWHERE, DECISIONS, TRAPS, KNOWLEDGE)
+_PERSONAL_KINDS = (PINNED, EVERYWHERE, RULES, DECISIONS, TRAPS, KNOWLEDGE)
+_MAX_AT_HAND = 8  # of what bears on the files and the branch at hand
 # A record as it is sorted: ten thousand of them are looked at, so they get no names.
 _SortRow: TypeAlias = "tuple[Any, ...]"
 _NUMBER, _ID, _TYPE, _STATUS, _BRANCH, _LAST_SAID, _PINNED, _, _, _DUE, _IS_OWN = range(11)
@@ -140,9 +145,9 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     days = {row[_LAST_SAID][:10] for some in parts.values() for row in some}
     newest = max(filter(starts_with_date, days), default="")
     parts[PLAN] = _standing_plans(parts[PLAN], parts[SESSIONS])
-    totals = {kind: len(some) for kind, some in parts.items() if some}
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
     best = _order_parts(catalogue, parts, request, newest)
+    totals = {kind: len(some) for kind, some in parts.items() if some}
     by_number = catalogue.rows_by_number(row[_NUMBER] for some in best.values() for row in some)
     chosen = {kind: [by_number[row[_NUMBER]] for row in best[kind]] for kind in best if best[kind]}
     return BriefingSelection(chosen, totals, len(others) - len(merged), newest, types, named)
@@ -162,7 +167,8 @@ def _numbers_in_head(
 def _order_parts(
     catalogue: Catalogue, parts: dict[str, list[_SortRow]], request: BriefingRequest, newest: str
 ) -> dict[str, list[_SortRow]]:
-    """The best of each part."""
+    """The best of each part. What bears on the files of the last sessions, or is of a branch that is
+    not the default one, moves into a part of its own."""
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
     best = {SESSIONS: _raise_branch_session(request.branch, latest)[:_SESSION_CANDIDATES]}
@@ -170,11 +176,22 @@ def _order_parts(
     plans.sort(key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]))
     best[PLAN] = plans[: most[PLAN]]
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
-    ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
+    ranked = (PINNED, RULES, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
         touched = catalogue.notes_naming_files_of(recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
+        branch = "" if request.branch in DEFAULT_BRANCHES else request.branch
+        near = [
+            row
+            for kind in (DECISIONS, TRAPS, KNOWLEDGE)
+            for row in parts[kind]
+            if row[_NUMBER] in touched or (branch and row[_BRANCH] == branch)
+        ]
+        best[AT_HAND] = parts[AT_HAND] = _rank(near, inputs)[:_MAX_AT_HAND]
+        moved = {row[_NUMBER] for row in best[AT_HAND]}
+        for kind in (DECISIONS, TRAPS, KNOWLEDGE):
+            parts[kind] = [row for row in parts[kind] if row[_NUMBER] not in moved]
         best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
     return best
 
