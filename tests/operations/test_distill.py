@@ -17,13 +17,14 @@ import pytest
 from cortex.core.distill import prompt as prompts
 from cortex.core.distill.answer import SessionQuotes, check_answer, read_answer, read_cost
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.distillation import parse_distillation
+from cortex.core.model.distillation import BY_RULES, compose_distillation, parse_distillation
 from cortex.core.model.event import Event
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.model.turn_summary import AGENT, USER, Utterance, format_utterances
 from cortex.core.notes import note as notes
 from cortex.core.text.token_count import count_tokens
+from cortex.operations.capture.capture import new_event_id
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.status import status
@@ -40,6 +41,7 @@ from cortex.operations.share.git import set_up_clone
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
+from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import user_settings
 from cortex.vault.locate import Vault
 from tests.conftest import cpu_limit
@@ -49,9 +51,7 @@ FOUND = "The cause was that the nightly job never closed its connections"
 TURN = format_utterances(
     [
         Utterance(USER, ASKED),
-        Utterance(
-            AGENT, f"{FOUND}. Decision: we chose SQLite over Postgres because it is one file."
-        ),
+        Utterance(AGENT, f"{FOUND}. Gotcha: we chose SQLite over Postgres because it is one file."),
     ]
 )
 DECISION = {
@@ -172,7 +172,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_what_has_a_true_quote_becomes_a_record_and_what_lies_is_dropped_and_counted(shop):
     turn = shop.turn()
-    assert shop.titles() == ["We chose SQLite over Postgres"]
+    assert shop.titles() == ["We chose SQLite over Postgres because it is one file"]
     (done,) = shop.answer(answer(DECISION, CAUSE, LIE)).sessions
     assert done.dropped == (("its quote is not in the session", 1),)
     assert shop.titles() == [
@@ -296,6 +296,55 @@ def test_what_somebody_restores_stays_whatever_is_distilled_later(shop):
     shop.answer(answer(CAUSE), again=True)
     assert path in shop.current()
     assert doctor(shop.vault, shop.caller()).problems == ()
+
+
+CHOSEN = "Decision: we chose SQLite over Postgres because it is one file."
+REPEATED = dict(DECISION, statement="SQLite was chosen over Postgres: it is one file.", quote="chose SQLite over Postgres because it is one file")  # fmt: skip
+
+
+def test_a_decision_of_rules_that_no_answer_names_stays_and_is_told(shop):
+    shop.turn(f"{TURN}\n\n{CHOSEN}")
+    (old,) = (one.get("id") for one in shop.current().values() if one.get("type") == "decision")
+    prompt = distill(shop.vault, shop.caller(), ["s1"], print_prompt=True).prompt
+    assert f"- {old}: We chose SQLite" in prompt.partition("Records that rules made")[2]
+    (done,) = shop.answer(answer(DECISION)).sessions
+    assert done.staying == ((old, f"cortex archive {old}"),)
+    assert [*done.records, old] == sorted(one.get("id") for one in shop.current().values())
+    (done,) = shop.answer(answer(DECISION, REPEATED), again=True).sessions
+    assert done.staying == ()
+    assert sorted(done.records) == sorted(one.get("id") for one in shop.current().values())
+    shop.answer(answer(DECISION), again=True)  # which no longer says it
+    assert old in [one.get("id") for one in shop.current().values()]
+    against = dict(CAUSE, relation={"kind": "contradicts", "id": old})
+    shop.answer(answer(against), again=True)
+    assert old not in [one.get("id") for one in shop.current().values()]
+    assert not status(shop.vault, shop.caller()).contradictions.hits
+    restore(shop.vault, shop.caller(), [old])
+    shop.answer(answer(against, DECISION), again=True)
+    assert old in [one.get("id") for one in shop.current().values()]
+    assert doctor(shop.vault, shop.caller()).problems == ()
+
+
+def test_a_judgement_takes_no_answer_s_place_and_leaves_the_session_to_be_asked_about(shop):
+    shop.turn(f"{TURN}\n\n{CHOSEN}")
+    (turn,) = shop.notes("events")
+    made = parse_distillation(json.dumps({"records": []}))
+    text = compose_distillation(made._replace(covers=(Path(turn).stem,), model=BY_RULES))
+
+    def judge() -> None:
+        caller = shop.caller()
+        event = Event(new_event_id(caller), "distilled", "", text, session="s1", project="shop", source="rules")  # fmt: skip
+        publish_and_normalize(shop.vault, caller, event)
+
+    judge()
+    assert ASKED in distill(shop.vault, shop.caller(), ["s1"], print_prompt=True).prompt
+    shop.answer(answer(DECISION))
+    judge()
+    heal(shop.vault, shop.caller())
+    assert len(shop.titles()) == 2
+    assert "Carts expire now." in shop.session()
+    with pytest.raises(NotFoundError, match="is distilled"):
+        distill(shop.vault, shop.caller(), ["s1"], print_prompt=True)
 
 
 def test_what_is_said_again_after_a_distillation_holds_until_that_is_distilled_too(shop):
@@ -752,7 +801,7 @@ def test_sync_takes_what_is_replaced_for_no_loss_of_notes(pair):
     here, there = pair
     here.turn(
         f"{TURN}\n\n"
-        + "\n".join(f"Decision: the service {name} runs in a container" for name in "abcdefgh")
+        + "\n".join(f"Gotcha: the service {name} runs in a container" for name in "abcdefgh")
     )
     here.sync()
     there.sync()

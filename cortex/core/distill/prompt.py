@@ -36,6 +36,7 @@ class SessionContext(NamedTuple):
     branch: str
     commits: tuple[str, ...] = ()  # a line each, oldest first
     known: tuple[tuple[str, str], ...] = ()  # ids and titles of the nearest records
+    own: tuple[tuple[str, str], ...] = ()  # and of what rules made of the session itself
 
 
 class _Turn(NamedTuple):
@@ -121,9 +122,9 @@ def build_prompt(
         gave += [f"open: {one}" for one in before.open]
         gave += [f"record: {one.statement}" for one in before.records]
         said.append(f"{head}\n\n{_inside(gave)}")
-    if context.known:
-        known = [f"- {id_}: {shorten(title, 200)}" for id_, title in context.known]
-        said.append(f"{_section('known')}\n\n{_inside(known)}")
+    for name, records in (("own", context.own), ("known", context.known)):
+        if lines := [f"- {id_}: {shorten(title, 200)}" for id_, title in records]:
+            said.append(f"{_section(name)}\n\n{_inside(lines)}")
     about = {"project": context.project, "branch": context.branch}
     head_lines = [f"{name}: {value}" for name, value in about.items() if value]
     head_lines += [f"commit: {line}" for line in context.commits]

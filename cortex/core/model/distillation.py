@@ -122,9 +122,10 @@ def _read_relation(said: Mapping[str, object]) -> tuple[str, str]:
 
 def standing_distillations(ordered: Iterable[Event]) -> list[tuple[Event, Distillation]]:
     """Of the events of a session, oldest first, the distillations that are the latest for at least
-    one of the events that they cover. What cannot be read stands for nothing."""
+    one of the events that they cover: a model's and those of rules apart, so that a judgement never
+    takes the place of an answer. What cannot be read stands for nothing."""
     found: list[tuple[Event, Distillation]] = []
-    latest: dict[str, str] = {}
+    latest: dict[tuple[bool, str], str] = {}
     for event in ordered:
         if event.type == DISTILLED:
             try:
@@ -132,7 +133,7 @@ def standing_distillations(ordered: Iterable[Event]) -> list[tuple[Event, Distil
             except InvalidInputError:  # a pass over the inbox has told of it
                 continue
             found.append((event, one))
-            latest |= dict.fromkeys(one.covers, event.id)
+            latest |= {(one.model == BY_RULES, id_): event.id for id_ in one.covers}
     standing = set(latest.values())
     return [(event, one) for event, one in found if event.id in standing]
 

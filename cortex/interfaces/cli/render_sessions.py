@@ -203,6 +203,8 @@ def distill(answer: Any) -> Iterable[str]:
             yield f"  {dim(size)}"
         for id_ in session.records:
             yield f"  {escape(id_)}"
+        for id_, command in session.staying:
+            yield f"  {dim(f'stays, as it is not named: {escape(id_)}')}{dim(hint(f': {command}'))}"
         for why, count in session.dropped:
             yield f"  {yellow(f'{count} left out: {why}')}"
     if not answer.sessions:

@@ -38,19 +38,22 @@ from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import IndexSession
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.distill.distill_plan import (
     DistillPlan,
     due_rows,
     is_within_limits,
     plan_session,
+    records_of_rules,
 )
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
+from cortex.operations.find.resolve_note import command
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
+from cortex.operations.upkeep.settle import LASTING_TYPES
 from cortex.vault import files, user_settings
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
@@ -73,6 +76,7 @@ class DistilledSession(NamedTuple):
     records: tuple[str, ...] = ()  # ids that came of it
     dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
     left: int = 0  # prompts that are still to be answered by hand
+    staying: tuple[tuple[str, str], ...] = ()  # decisions of rules it did not name: id, command
 
 
 class DistillResult(NamedTuple):
@@ -104,7 +108,8 @@ def distill(
     in those of a vault: it reads a prompt on standard input and answers JSON. It is given the turns
     without secrets, branch, commits and the nearest records. A record is kept if its quote stands in the
     session and bears it out. What is kept becomes an event, and takes the place of what rules made of the
-    same turns, unless somebody has edited, pinned or linked that. By itself this runs after the end of a
+    same turns, unless somebody has edited, pinned or linked that. Decisions, rejections and preferences
+    that it does not name stay. By itself this runs after the end of a
     session, within runs_per_day and dollars_per_day, unless auto = false.
 
     Without a command any chat will do: --print-prompt, then --answer with what it said.
@@ -140,7 +145,19 @@ def distill(
         result = _by_hand(vault, caller, plan, answer)
     else:
         result = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
-    return result._replace(problems=(*problems, *result.problems))
+    sessions_ = (_with_staying(vault, caller, one) for one in result.sessions)
+    return result._replace(sessions=tuple(sessions_), problems=(*problems, *result.problems))
+
+
+def _with_staying(vault: Vault, caller: Caller, done: DistilledSession) -> DistilledSession:
+    """What was done, with the decisions of rules that no answer named, and what archives each."""
+    if done.outcome != DONE:
+        return done
+    own = query_index(
+        vault, caller.progress, lambda index: records_of_rules(vault, index, done.session)
+    )
+    rows = [row for row, _ in own if row.type in LASTING_TYPES and not row.pinned]
+    return done._replace(staying=tuple((row.id, command("archive", row)) for row in rows))
 
 
 def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None:
@@ -279,7 +296,7 @@ def _keep_answer(
     model: str,
 ) -> tuple[DistilledSession, Distillation]:
     """Keep what is believed of an answer as an event, and make its records."""
-    known = [id_ for id_, _ in plan.context.known]
+    known = [id_ for id_, _ in (*plan.context.known, *plan.context.own)]
     quotes = SessionQuotes(plan.events, beside=str(plan.context))
     checked = check_answer(table, plan.context.handle, quotes, known)
     one = checked.distillation._replace(covers=plan.parts[number].events, model=model)

@@ -12,9 +12,10 @@ from cortex.core.distill.prompt import (
     build_prompt,
     plan_parts,
 )
+from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.distillation import Distillation, standing_distillations
+from cortex.core.model.distillation import BY_RULES, Distillation, standing_distillations
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError
@@ -27,7 +28,7 @@ from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_session import last_event_time, session_name
 from cortex.operations.find.show import read_note
@@ -71,19 +72,24 @@ def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> 
     row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
     all_events = _read_events(vault, row)
     turns = [event for event in all_events if event.type in _READ_TYPES and not _is_empty(event)]
-    standing = [] if again else [one for _, one in standing_distillations(all_events)]
+    answers = [one for _, one in standing_distillations(all_events) if one.model != BY_RULES]
+    standing = [] if again else answers
     end = max((id_ for one in standing for id_ in one.covers), default="")
     left = max(1, MAX_PARTS - len(standing))
     parts = plan_parts([event for event in turns if event.id > end], left)
     words = token_set(" ".join(part.text for part in parts)[:200_000])
-    known = query_index(
+    known, own = query_index(
         vault,
         caller.progress,
-        lambda index: _nearest_records(vault, index, row, words),
+        lambda index: (
+            _nearest_records(vault, index, row, words),
+            records_of_rules(vault, index, row.session),
+        ),
     )
+    own_texts = tuple((one.id, _title_and_text(one.title, note)) for one, note in own[:_MAX_KNOWN])
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
-    context = SessionContext(handle, row.project, row.branch, commits, known)
+    context = SessionContext(handle, row.project, row.branch, commits, known, own_texts)
     last = standing[-1] if standing else None
     return DistillPlan(row, context, parts, last, all_events, len(standing))
 
@@ -124,6 +130,18 @@ def _nearest_records(
     nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
     notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)
     return tuple((one.id, _title_and_text(one.title, note)) for one, note in notes_of if note)
+
+
+def records_of_rules(vault: Vault, index: IndexSession, session: str) -> list[tuple[NoteRow, Note]]:
+    """What rules made of a session and what holds, the oldest first."""
+    wanted = KNOWLEDGE._replace(sessions=(session,), tiers=(TIER_CURRENT,), not_types=("session",))
+    rows = index.catalogue.find(wanted, "date") if session else []
+    read = [(row, read_note(vault, row.path)) for row in rows]
+    return [
+        (row, note)
+        for row, note in read
+        if note and note.provenance()[1].get("layer") in RULE_LAYERS
+    ]
 
 
 def _title_and_text(title: str, note: Note) -> str:

@@ -1,8 +1,9 @@
 """Supersede the records in whose place those of a distillation stand.
 
-That is what rules made of the events that it covers, and what an earlier distillation of all the
-same events said; if nobody has edited, pinned, restored or linked them. They name the event of the
-distillation as what supersedes them. One that is said again, in an event that no distillation
+That is what an earlier one of its kind said of the same events, and what rules made of them. Of a
+decision, rejection or preference of rules a model has to say so: by a record that repeats it, or that
+names it as superseded or contradicted. Nothing goes that somebody has edited, pinned, restored or
+linked. They name the event of the distillation as what supersedes them. One that is said again, in an event that no distillation
 covers or in one that stands, holds again. Two clones that distill apart come to the same records
 when they meet.
 """
@@ -12,8 +13,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cortex.core.distill.records import DISTILLED_LAYER
-from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
-from cortex.core.model.distillation import standing_distillations
+from cortex.core.extract.candidate import JUDGED_LAYER, KEYWORD_LAYER, RULE_LAYERS, LeadingPhrases
+from cortex.core.model.distillation import (
+    BY_RULES,
+    Distillation,
+    DistilledRecord,
+    standing_distillations,
+)
 from cortex.core.model.event import DISTILLED, Event, time_of_id
 from cortex.core.model.note_status import KEY_ORDER, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
@@ -24,6 +30,7 @@ from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status, with_updated
 from cortex.core.notes.relations import is_replaced_by_distillation
+from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
@@ -36,6 +43,8 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
 
 _UNTOUCHED_STATUSES = ("active", "open")
+LASTING_TYPES = ("decision", "rejection", "preference")  # that no model removes unnamed
+LASTING_LAYERS = (KEYWORD_LAYER, JUDGED_LAYER)
 
 
 class ReplaceableRecords(NamedTuple):
@@ -93,20 +102,25 @@ def find_replaceable(index: IndexSession) -> list[ReplaceableRecords]:
         session = next((row for row in rows if row.type == "session"), None)
         if not session:
             continue
-        # Those to which no other note than the session links.
+        # Those to which no other note links than the session and what a distillation says.
+        sources = {session.number, *(one.number for one in records if set(ids) & set(one.events))}
         numbers = [row.number for row in open_]
         incoming = LinkGraph(index.catalogue).incoming_by_note(numbers) if numbers else {}
         replaceable = [
             row
             for row in open_
-            if all(source == session.number for _, source, _ in incoming.get(row.number, ()))
+            if all(source in sources for _, source, _ in incoming.get(row.number, ()))
         ]
-        # What was said only once before it was superseded was not said again since.
+        # What was said only once before it was superseded was not said again since; but a later
+        # distillation may not name it any more.
         replaceable += [
             row
             for row in some
             if row.status == "superseded"
-            and len(row.events) > (2 if set(ids) & set(row.events) else 1)
+            and (
+                len(row.events) > (2 if set(ids) & set(row.events) else 1)
+                or (len(ids) > 1 and row.type in LASTING_TYPES)
+            )
         ]
         if replaceable:
             found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
@@ -137,19 +151,28 @@ def _plan_records(vault: Vault, session: ReplaceableRecords) -> list[Settlement]
         for path in map(vault.layout().event, session.distilled)
     ]
     standing = standing_distillations(events)
-    covered = {id_ for _, one in standing for id_ in one.covers}
+    by_model = [pair for pair in standing if pair[1].model != BY_RULES]
+    judged = [pair for pair in standing if pair[1].model == BY_RULES]
     standing_ids = {event.id for event, _ in standing}
-    covered |= {event.id for event in events} - standing_ids
+    past = {event.id for event in events} - standing_ids
+    by_rules, of_model = _covers(judged), _covers(by_model)
+    said = [record for _, one in by_model for record in one.records]
     phrases = settings.load(vault.root).phrases
     planned = []
     for row in session.replaceable:
         data = files.read(vault.root, row.path)
         note = notes.read(data, row.path)
         named, rest = note.provenance()
-        if rest.get("layer") in RULE_LAYERS:
-            is_outdated = set(named) <= covered
+        layer, ids, source = str(rest.get("layer")), set(named), judged
+        if layer == DISTILLED_LAYER:
+            is_outdated, source = not standing_ids & ids, by_model
+        elif ids & of_model and ids <= of_model | past | {event.id for event, _ in judged}:
+            is_outdated, source = not _stays(note, layer, said), by_model
         else:
-            is_outdated = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
+            is_outdated = False
+        if not is_outdated and layer in RULE_LAYERS and layer != KEYWORD_LAYER:
+            is_outdated = ids <= by_rules | past
+            source = judged if is_outdated else source
         if is_replaced_by_distillation(note) and not is_outdated:
             after = notes.write(restore_previous_status(note))
             planned.append(Settlement(row, data, after))
@@ -159,13 +182,33 @@ def _plan_records(vault: Vault, session: ReplaceableRecords) -> list[Settlement]
             and _is_untouched(vault, note, events, phrases)
         ):
             by = max(
-                (event for event, one in standing if set(one.covers) & set(named)),
-                default=standing[-1][0],
+                (event for event, one in source if set(one.covers) & ids), default=standing[-1][0]
             )
-            said = {"superseded_by": f"[[{by.id}]]", "superseded_at": by.at}
-            after = notes.write(with_updated(set_inactive_status(note, "superseded", said), by.at))
+            fields = {"superseded_by": f"[[{by.id}]]", "superseded_at": by.at}
+            note = with_updated(set_inactive_status(note, "superseded", fields), by.at)
+            after = notes.write(note)
             planned.append(Settlement(row, data, after, holds=False))
     return planned
+
+
+def _covers(some: list[tuple[Event, Distillation]]) -> set[str]:
+    return {id_ for _, one in some for id_ in one.covers}
+
+
+def _stays(note: notes.Note, layer: str, said: list[DistilledRecord]) -> bool:
+    """Whether a record, of whose events a model said this, stays beside what it said."""
+    if layer not in RULE_LAYERS:
+        return True
+    if layer not in LASTING_LAYERS or note.get("type") not in LASTING_TYPES:
+        return False
+    id_, text = note.get("id"), f"{note.title} {note.text}"
+    return not any(
+        (one.target == id_ and one.relation in ("supersedes", "contradicts"))
+        or similarity(note.title, one.statement) >= SIMILAR_THRESHOLD
+        or similarity(text, f"{one.statement} {one.reason}") >= SIMILAR_THRESHOLD
+        or similarity(text, one.quote) >= SIMILAR_THRESHOLD
+        for one in said
+    )
 
 
 def _is_untouched(
