@@ -139,7 +139,7 @@ def test_an_answer_stands_with_its_question_and_a_refusal_with_its_reason():
 
 def test_there_are_few_and_what_speaks_best_for_itself_comes_first():
     words = ["alpha worker", "gamma table", "epsilon button", "theta queue", "kappa cache"]
-    turns = [(f"I think the {one} should go.", "Good point.") for one in words]
+    turns = [(f"I think the {one} should go away.", "Good point.") for one in words]
     commit = Commit("abc1234", "carts expire", WHY)
     made = judged(session(*turns, commits=(commit,)))
     assert len(made) == MAX_RECORDS

@@ -141,6 +141,11 @@ def test_what_only_its_words_tell_stands_below_learned_if_nothing_was_changed_si
     assert "## Learned" not in compose_overview([said, changed], ()).text
 
 
+def test_a_word_that_stands_nowhere_by_itself_is_no_topic():
+    turns = [turn(n, "Look at 7carts", f"I read 7carts {n}.", title="Look") for n in range(4)]
+    assert compose_overview(turns, ()).title.startswith("Look")
+
+
 def test_what_a_person_has_changed_stays():
     note = session_note([CART])
     body = note.body.replace(b"Keep the cart", b"KEEP THE CART")

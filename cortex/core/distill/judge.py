@@ -35,7 +35,8 @@ from cortex.core.text.value import NamedTuple
 RULE_TAG = "rule"  # of what a person said for all times
 READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
 MAX_RECORDS, MAX_RULES = 3, 8  # of a session, and of a person's rules in it
-_MIN_WORDS, _MIN_CJK_CHARS, _MIN_BODY_WORDS = 4, 6, 12  # of a sentence; of a commit that says why
+_MIN_WORDS, _MIN_CJK_CHARS, _MIN_SUBJECT_WORDS = 4, 6, 3  # of a sentence, and of its subject
+_MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
 _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
 _SAME_SUBJECT = (
@@ -162,7 +163,7 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             is_changed = bool(turn.done.changed_files or turn.done.commits)
             for line in sentences:
                 is_rule = _says("rule", line)
-                is_choice = _says("choice", line) and not _says("impersonal", line)
+                is_choice = _says("choice", line) and _names_subject(line)
                 if _says("no purpose", line) or not (is_rule or is_choice):
                     continue
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
@@ -170,6 +171,15 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                     rank = _RULE if is_rule else _ASSENT if agreed else _ACTED_ON
                     yield _Found(rank, _of_words(turn, line, is_rule=is_rule))
             is_first = is_first and not (one.role == USER and not one.about)
+
+
+def _names_subject(line: str) -> bool:
+    """Whether a sentence says what it is about, and somebody speaks in it: what is long and
+    impersonal is pasted."""
+    words = token_set(line) - _cue_words()
+    return (len(words) >= _MIN_SUBJECT_WORDS or not line.isascii()) and not _says(
+        "impersonal", line
+    )
 
 
 def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:

@@ -122,8 +122,12 @@ def _topic_words(title: str, texts: Sequence[str]) -> list[str]:
             break
         is_new = len(word) >= _MIN_TOPIC_CHARS and word[:_SAME_WORD_CHARS] not in known
         if is_new and word not in _any_work() and len(word) + 2 <= left:
+            # A word of `x1word` stands nowhere by itself.
             written = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-            found.append(next(one[0] for text in texts if (one := written.search(text))))
+            as_written = next((one[0] for text in texts if (one := written.search(text))), "")
+            if not as_written:
+                continue
+            found.append(as_written)
             known.add(word[:_SAME_WORD_CHARS])
             left -= len(word) + 2
     return found
