@@ -441,6 +441,12 @@ TALK = "> [!user] the ledger was torn after the crash\n\nThe journal of the ledg
 TURN_ID = "20261103t100000z-aaaaaaaaaa"
 
 
+def test_a_fault_that_a_turn_found_is_not_told_as_one_that_is(told):
+    talk = TALK.replace("The journal", "The issue is that the journal")
+    assert told(turn(3, TALK), ASKED, project="app") == [TURN_ID]
+    assert told(turn(3, talk), ASKED, project="app") == []
+
+
 def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, caller):
     (line,) = remind(vault_from(OTHERS + turn(3, TALK)), caller, ASKED, project="app").hits
     assert (line.id, line.type, line.date, line.title) == (

@@ -26,6 +26,7 @@ from cortex.core.model.speaker import is_person
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
@@ -54,6 +55,13 @@ _MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a seco
 _MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
 _TYPES_WITHOUT_CLAIMS = ("action", "plan", "turn")  # what is to come, or was so then
 _SCOPES_OF_EVERY_PROJECT = ("personal", "global")
+
+
+# A fault that its session may have mended since.
+_FAULT_RE = lazy_re(
+    r"(?i)\b(?:the|this) (?:real |actual |main |root )?(?:bug|cause|culprit|issue|problem) is\b"
+    r"|\b(?:still|currently) (?:contains?|fails?|shows?|returns?|missing|broken)\b"
+)
 
 
 class _ReminderRequest(NamedTuple):
@@ -408,13 +416,16 @@ def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
     return _RecordExcerpt(line, match, body, created)
 
 
-def _excerpt_turn(match: _Relevant, data: bytes) -> _RecordExcerpt:
-    """A turn as one line: what was asked, and the sentences that bear on the prompt."""
+def _excerpt_turn(match: _Relevant, data: bytes) -> _RecordExcerpt | None:
+    """A turn as one line: what was asked, and the sentences that bear on the prompt; None for a fault,
+    which its session may have mended."""
     row, text = match.row, decode_text(data)
     shown = snippets.best_excerpt(text, match.wanted, match.part, _MAX_TURN_CHARS).text
     plain = shown.replace(MATCH_START, "").replace(MATCH_END, "")
     title = sanitize_line(row.title, _MAX_TITLE_CHARS)
     said = sanitize_line(plain, _MAX_TURN_CHARS + 4)
+    if _FAULT_RE.search(said):
+        return None
     line = _reminder_line(match, title, said, "turn", format_time(row.date)[:10])
     return _RecordExcerpt(line, match, "", row.created)
 
