@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -170,3 +171,16 @@ def test_what_cannot_be_asked(words, cortex):
     done = cortex("extract", *words)
     assert done.returncode == 2
     assert "cortex extract" in done.stderr
+
+
+def test_status_names_passages_and_what_was_used_or_is_shared_is_said(vault, old, cortex):
+    root = Path(vault.root)
+    text = old["untouched"].read_text()
+    old["untouched"].write_text(text.replace("layer: keyword", "layer: passage"))
+    assert "1 record of earlier rules" in cortex("status").stdout
+    git = ("git", "-C", str(root), "remote", "add", "origin", "https://git.invalid/shop.git")
+    subprocess.run(("git", "-C", str(root), "init", "-q"), check=True)
+    subprocess.run(git, check=True)
+    assert "teammates share this vault" in cortex("extract", "--replay").stdout
+    cortex("show", old["untouched"].stem)
+    assert "goes" not in replayed(cortex, "--replay")

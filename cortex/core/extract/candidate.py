@@ -14,8 +14,8 @@ from cortex.core.text.value import NamedTuple
 
 STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
 JUDGED_LAYER = "judged"  # what rules made of a whole session
-# What rules alone found: `passage` is of earlier versions, parts of turns that nobody had marked.
-RULE_LAYERS = (KEYWORD_LAYER, "passage", JUDGED_LAYER)
+PASSAGE_LAYER = "passage"  # of earlier versions: parts of turns that nobody had marked
+RULE_LAYERS = (KEYWORD_LAYER, PASSAGE_LAYER, JUDGED_LAYER)  # what rules alone found
 MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record
 TITLE_LIMIT = 80
 

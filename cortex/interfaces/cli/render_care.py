@@ -119,6 +119,9 @@ def status(answer: Any) -> Iterable[str]:
     yield f"  {format_counts(*figures, *topics)}"
     failed = len(answer.failed) + more.get("failed", 0)
     yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
+    if answer.passages:
+        old = format_count(answer.passages, "record")
+        yield f"  {old} of earlier rules{hint(': cortex extract --replay shows which to set aside')}"
     if answer.embedded and answer.embedded[0] < answer.embedded[1]:
         done, all_ = answer.embedded
         yield f"  {done} of {format_count(all_, 'passage')} embedded{hint(': cortex embed goes on')}"

@@ -250,6 +250,8 @@ def _replayed(answer: Any) -> Iterable[str]:
             yield f"  {escape(note.type):10} {escape(note.title)}  {dim(path(note.path))}"
         if len(some) > _MAX_REPLAYED:
             yield dim(f"  and {len(some) - _MAX_REPLAYED:,} more: --json names all")
+    if answer.shared:
+        yield yellow("teammates share this vault: whether they use what goes is not known here")
     if not answer.notes:
         yield "nothing differs from what today's rules make"
     elif not answer.applied:

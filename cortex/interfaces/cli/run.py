@@ -67,8 +67,13 @@ def run_command(argv: list[str]) -> int:
 
 def _call_and_print(parsed: command.Command, call: Call) -> int:
     """Call the verb, ask which note is meant where a name is ambiguous, and print the answer."""
+    begun = call.given
+    asks = parsed.declared.name == "extract" and begun.get("replay") and begun.get("apply")
+    asks = asks and _steps().has_terminal() and not parsed.as_json
     try:
-        answer = call.answer()
+        answer = (call._replace(given={**begun, "apply": False}) if asks else call).answer()
+        if asks and _steps().confirm_replay(answer.replay):
+            answer = call.answer()
     except AmbiguousNameError as error:
         is_asked = _steps().has_terminal() and not parsed.as_json
         chosen = _steps().ask_which(error.candidates) if is_asked else ""

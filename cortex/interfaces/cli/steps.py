@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from cortex.core.model.event import MAX_CONTENT_BYTES
 from cortex.core.model.problem import CortexError, InvalidInputError
@@ -49,6 +50,14 @@ def confirm_erasure(files: int) -> bool:
     has_answer = bool(sys.stdin) and (sys.stdin.isatty() or is_piped())
     said = sys.stdin.readline() if has_answer else ""
     return _is_yes(said)
+
+
+def confirm_replay(replay: Any) -> bool:
+    """Ask whether records go that teammates may use. True for yes, and where none go."""
+    count = sum(note.change == "goes" for note in replay.notes)
+    return not replay.shared or bool(
+        _answer(f"Archive {format_count(count, 'record')} that teammates may use? [y/N] ")
+    )
 
 
 def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
+from cortex.core.extract.candidate import PASSAGE_LAYER
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
+from cortex.core.model.problem import CortexError
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
@@ -27,6 +30,7 @@ from cortex.vault.state.spool import list_entries
 
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
 _MAX_LISTED = {"failed": 20, "live": _MAX_NOTES, "orphans": _MAX_NOTES}
+_MAX_READ = 5_000
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
@@ -70,6 +74,7 @@ class StatusResult(NamedTuple):
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
     embedded: tuple[int, int] | None = None  # passages with a vector, and all; None without vectors
+    passages: int = 0  # current records of rules of earlier versions: cortex extract --replay
     under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
     project: str = ""  # of the working directory
     tier: int = 1
@@ -166,8 +171,23 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
         embedded=count_embedded(catalogue),
+        passages=_count_passages(vault, catalogue),
         under_way=checkout.operation_in_progress(vault.root),
     )
+
+
+def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
+    """How many of the last 5,000 current records are passages that rules of earlier versions took."""
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,), has_id=True, not_types=("session", "plan", "meeting")
+    )
+    rows = catalogue.find(wanted, "-date", _MAX_READ)
+    made = (row for row in rows if row.events and not (row.pinned or row.topic))
+    mark, count = f"\n  layer: {PASSAGE_LAYER}\n".encode(), 0
+    for row in made:
+        with suppress(CortexError, OSError):  # told by doctor
+            count += mark in files.read(vault.root, row.path)
+    return count
 
 
 def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:

@@ -87,7 +87,8 @@ def extract(
 
     --replay reads the events of all sessions again with today's rules and words, and shows which
     records would come and which would go: extracted ones that no event gives any more, and that
-    nobody has edited, pinned or linked. With --apply it is done, those that go are archived.
+    nobody has edited, pinned or linked, and that you have not used. With --apply it is done, those that go are
+    archived. In a vault with a remote nobody knows here what teammates have used: a terminal asks.
 
     what: an event, a session, a record (for its events), or a text; a single - reads standard input
     model: the command, as for a shell: 'claude -p'

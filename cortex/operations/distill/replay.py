@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from cortex.core.extract.candidate import RULE_LAYERS, id_of_text
+from cortex.core.extract.candidate import KEYWORD_LAYER, PASSAGE_LAYER, RULE_LAYERS, id_of_text
 from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
-from cortex.core.model.distillation import parse_distillation
+from cortex.core.model.distillation import BY_RULES, parse_distillation
 from cortex.core.model.event import DISTILLED
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
@@ -30,8 +30,9 @@ from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.operations.upkeep.restore_lost import committed_changes
 from cortex.vault import erased, files, settings
+from cortex.vault.git.checkout import is_shared
 from cortex.vault.locate import Vault
-from cortex.vault.state import change_memory
+from cortex.vault.state import access_log, change_memory
 
 _BECAUSE = "today's rules make no record of it"
 _MEMORY = "replay"  # what the last replays have changed
@@ -54,6 +55,7 @@ class ReplayResult(NamedTuple):
     notes: tuple[ReplayedNote, ...]
     applied: bool
     undo: str = ""  # the command that takes it back
+    shared: bool = False  # records go that others may have used, of whom this machine knows nothing
     problems: tuple[Problem, ...] = ()
 
 
@@ -80,7 +82,8 @@ def replay(vault: Vault, caller: Caller, *, apply: bool) -> ReplayResult:
             problems += change_memory.write_changes(vault, _MEMORY, changes, caller.progress, again)
     problems += try_heal(vault, caller) if apply and planned else []
     undo = "cortex extract --undo" if apply and planned else ""
-    return ReplayResult(tuple(one.note for one in planned), apply, undo, tuple(problems))
+    shared = any(one.note.change == "goes" for one in planned) and is_shared(vault)
+    return ReplayResult(tuple(one.note for one in planned), apply, undo, shared, tuple(problems))
 
 
 def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
@@ -94,7 +97,7 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
         ReplayedNote("undone", note.get("id"), path, note.title, note.get("type"))
         for path, note in read
     )
-    return ReplayResult(done, True, "", (*problems, *try_heal(vault, caller)))
+    return ReplayResult(done, True, "", False, (*problems, *try_heal(vault, caller)))
 
 
 def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
@@ -120,9 +123,9 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
             continue
         read.add(event.id)
         for record in records_from_event(event, phrases):
+            kept.add(record.id)
             if event.id in covered and record.layer in RULE_LAYERS:
                 continue
-            kept.add(record.id)
             is_new = record.id not in existing.path_by_id and record.id not in removed
             if is_new and record.type != "plan" and not record.topic:
                 known = wanted.get(record.id, record)
@@ -155,12 +158,13 @@ def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[i
 
 
 def _covered_events(vault: Vault, distilled: list[NoteRow]) -> set[str]:
-    """The ids of the events in whose records' place those of distillations stand."""
+    """The ids of the events in whose records' place those that a model made stand."""
     covered = set[str]()
     for row in distilled:
         with suppress(CortexError, OSError):  # told by doctor
             event = parse_event(files.read(vault.root, row.path), row.path)
-            covered.update(parse_distillation(event.text).covers)
+            one = parse_distillation(event.text)
+            covered.update(one.covers if one.model != BY_RULES else ())
     return covered
 
 
@@ -175,15 +179,16 @@ def _coming(vault: Vault, record: Record) -> _Planned:
 def _going(
     vault: Vault, rows: list[NoteRow], read: set[str], kept: set[str], linked: set[int]
 ) -> Iterator[_Planned]:
-    """Records of extraction that no event gives any more, and that nobody has touched."""
+    """Records of turns that no event gives any more, and that nobody has touched or used."""
+    known = kept | access_log.read_counts(vault).keys()
     for row in rows:
-        is_used = row.pinned or row.topic or row.number in linked or row.id in kept
+        is_used = row.pinned or row.topic or row.number in linked or row.id in known
         if is_used or row.type == "session" or row.status != "active" or set(row.events) - read:
             continue
         data = files.read(vault.root, row.path)
         note = notes.read(data, row.path)
         _, rest = note.provenance()
-        if rest.get("layer") not in RULE_LAYERS or _is_edited(note, row):
+        if rest.get("layer") not in (KEYWORD_LAYER, PASSAGE_LAYER) or _is_edited(note, row):
             continue
         said = {"archived_at": row.updated, "archived_because": _BECAUSE}
         after = notes.write(set_inactive_status(note, "archived", said))
