@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 
 import cortex
-from cortex.core.briefing import excerpt, pages, passage
+from cortex.core.briefing import excerpt, pages
+from cortex.core.distill.judge import judge_session
 from cortex.core.extract import claims
 from cortex.core.extract.extraction import find_candidates
 from cortex.core.extract.learnings import find_learnings
@@ -35,8 +36,10 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.model import topics
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
+from cortex.core.model.speaker import is_person, own_words
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import changes_for_event
+from cortex.core.normalize.session_overview import compose_overview
 from cortex.core.notes.note import read as read_note
 from cortex.core.notes.relations import edges_of
 from cortex.core.ranking import query
@@ -49,6 +52,7 @@ from cortex.core.text.lazy_re import LazyPattern
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.tokenizer import tokenize_query
 from cortex.hosts import HOST_NAMES, has_transcripts, jsonc, new_reader
+from cortex.hosts.commits import read_commits, read_pull_request
 from cortex.index.note_summary import summarize_note
 from cortex.interfaces.escape_terminal import escape
 from tests.conftest import NOW, SOAK
@@ -254,6 +258,12 @@ def event(type_: str, text: str) -> object:
     return changes_for_event(one, ExistingRecords())
 
 
+def of_session(text: str) -> list[Event]:
+    """A turn in which all is said that a session's judgement and overview read."""
+    turn = f"{TURN.format(text.replace(chr(10), chr(10) + '> '), text)}\n\n<!-- cortex: what was done -->\n\nCommits:\n\n- abc1234 {text}"
+    return [Event(EVENT_ID, "stop", NOW, turn, session="s", project="p")]
+
+
 def transcript(host: str, text: str) -> None:
     said = {
         "type": "user",
@@ -332,6 +342,10 @@ READERS: dict[str, Call] = {
     **{f"an event: {type_}": partial(event, type_) for type_ in EVENTS},
     "a turn": lambda text: event("stop", TURN.format(text.replace("\n", "\n> "), text)),
     **{f"a transcript: {host}": partial(transcript, host) for host in HOST_NAMES if has_transcripts(host)},
+    "a judgement": lambda text: judge_session(of_session(text)),
+    "an overview": lambda text: compose_overview(of_session(text), ()),
+    "who speaks": lambda text: (is_person(text), own_words(text)),
+    "a commit": lambda text: (read_commits(f"git commit -m {text}", text, failed=False), read_pull_request(f"gh pr create --title {text}", "https://a.b/c/d/pull/1")),
     "passages": passages,
     "an excerpt": lambda text: best_excerpt(text, looked_for({"a": 1.0, "decis": 1.0}, ("a b",))),
     "claims": lambda text: claims.extract_claims("a-aaaaaa", "a", text, "2026-11-20"),
@@ -340,7 +354,7 @@ READERS: dict[str, Call] = {
     "context": lambda text: context_markers.strip_injected(f"<cortex-memory>\n{text}"),
     "a prompt": lambda text: (person_words.keep_of_prompt(text, "important"), person_words.keep_of_reply(text, "")),
     "a briefing": lambda text: (excerpt.body_excerpt("a", text), excerpt.session_excerpt(text), excerpt.plan_steps(text)),
-    "a line": lambda text: (excerpt.reason_line("a", text), passage.without_talk(text), pages.parse_page(text)),
+    "a line": lambda text: (excerpt.reason_line("a", text), pages.parse_page(text)),
     "a query": lambda text: query.parse(text, NOW),
     "settings": lambda text: parse_toml(f"a = 1\n{text}"),
     "settings of hosts": lambda text: jsonc.parse(f'{{"a": "{text}'),

@@ -15,7 +15,7 @@ from functools import cache
 from cortex.core.extract.prose import own_lines
 from cortex.core.model.distillation import Distillation, DistilledRecord
 from cortex.core.model.event import Event
-from cortex.core.model.session_asks import plan_title
+from cortex.core.model.session_asks import is_bookkeeping, plan_title
 from cortex.core.model.turn_summary import (
     AGENT,
     PLAN_APPROVAL,
@@ -206,15 +206,16 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             if one.role != USER or not one.about or one == PLAN_APPROVAL:
                 continue
             text = one_line(one.text)
-            is_refusal = one.about.startswith("refused ")
+            is_refusal = _is_refusal(one)
             is_choice = _says("rule", text) or _says("choice", text)
-            if _says("no answer", text) or (
-                is_refusal and (not is_choice or _says("no purpose", text))
-            ):
+            is_process = _says("process", f"{text} {one.about}")
+            if _says("no answer", text) or (not is_refusal and is_process):
+                continue
+            if is_refusal and (not is_choice or _says("no purpose", text)):
                 continue
             about = shorten(one.about, _MAX_LINE_CHARS)
             statement = text if is_refusal else f"{text} ({about})"
-            details = f"Instead of: {about.removeprefix('refused ')}" if is_refusal else ""
+            details = f"Instead of: {about.removeprefix('refused').strip()}" if is_refusal else ""
             yield _Found(_ANSWER, _record(turn, "decision", statement, 0.75, details))
 
 
@@ -231,15 +232,19 @@ def _find_commits(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
         for commit in turn.done.commits:
             if revert := _REVERT_RE.match(commit.subject):
                 found = [pair for pair in found if pair[0].subject != revert[1]]
-            elif len(commit.body.split()) >= _MIN_BODY_WORDS:
+            elif len(commit.body.split()) >= _MIN_BODY_WORDS and not is_bookkeeping(commit.subject):
                 found.append((commit, _Found(_COMMIT, _of_commit(turn, commit, asks))))
         asks = [] if turn.done.commits else asks
     return (one for _, one in reversed(found))
 
 
+def _is_refusal(one: Utterance) -> bool:
+    return one.about.partition(" ")[0] == "refused"
+
+
 def _asks_of(one: Utterance) -> list[str]:
     if one.about:
-        is_refusal = one.about.startswith("refused ")
+        is_refusal = _is_refusal(one)
         return [one_line(one.text if is_refusal else f"{one.about}: {one.text}")]
     return [line for line in _own_sentences(one) if not _says("bookkeeping", line)]
 
