@@ -99,7 +99,9 @@ def becomes_record(one: Candidate) -> bool:
 def _is_marked(one: Candidate) -> bool:
     if one.layer != KEYWORD_LAYER:
         return becomes_record(one)
-    is_sure = one.is_marked and one.confidence >= MIN_MARKED_CONFIDENCE
+    # `Architecture:` heads the parts of what an agent explains.
+    is_label = one.is_marked and one.type != "architecture"
+    is_sure = is_label and one.confidence >= MIN_MARKED_CONFIDENCE
     return is_sure and len(one.text.split()) >= MIN_MARKED_WORDS
 
 
