@@ -393,7 +393,7 @@ def _format_line(entry: BriefingEntry) -> str:
         text = f"{text}: {excerpt}"
     words = text.split()
     if len(words) > MAX_LINE_WORDS:
-        text = f"{' '.join(words[:MAX_LINE_WORDS]).rstrip(' ,;:.-·')}…"
+        text = f"{' '.join(words[:MAX_LINE_WORDS]).rstrip(' ,;:.-·…')}…"
     listed = ", ".join(sanitize_line(mark, 60) for mark in entry.marks)
     marks = f" ({listed})" if entry.marks else ""
     # The parts may make a frame together.
