@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cortex.core.distill.judge import MAX_RECORDS, RULE_TAG, find_rules, judge_session
-from cortex.core.model.distillation import DistilledRecord
+from cortex.core.model.distillation import (
+    DistilledRecord,
+    compose_distillation,
+    parse_distillation,
+)
 from cortex.core.model.event import Event
 from cortex.core.model.turn_summary import (
     AGENT,
@@ -51,8 +55,9 @@ def judged(events: list[Event]) -> list[DistilledRecord]:
     ("From now on every commit says why.", "preference"),
     ("Never use sleep in tests, because it makes the suite slow and it fails on the machines that build.", "preference"),
     ("I prefer small commits over large ones.", "preference"),
-    ("Use RS256, never HS256, our gateway only accepts RS256.", "decision"),
+    ("Use RS256, never HS256, our gateway only accepts RS256.", "preference"),
     ("Don't add emojis to commit messages.", "preference"),
+    ("Never use tabs.", "preference"),
     ("Ab jetzt immer zuerst den Test schreiben.", "preference"),
     ("从现在起请使用中文写提交说明。", "preference"),
     ("Nunca uses sleep en las pruebas.", "preference"),
@@ -60,6 +65,8 @@ def judged(events: list[Event]) -> list[DistilledRecord]:
 def test_a_rule_that_was_agreed_to_is_one_at_once(words, type_):
     events = session((words, "Understood."))
     (rule,) = judged(events)
+    made = judge_session(events)
+    assert parse_distillation(compose_distillation(made)).records == made.records
     assert (rule.statement, rule.type, rule.tags) == (words, type_, (RULE_TAG,))
     assert find_rules(events[-1]) == [rule]
 

@@ -87,6 +87,13 @@ def test_what_says_the_same_stands_in_one_line(told) -> None:
     assert any("k3f7q2" in line and "m4p2aa" in line for line in lines)
 
 
+def test_opposite_rules_are_told_as_such_and_never_as_one(told) -> None:
+    answer = told(record("tabs", "preference", title="Always use tabs in this project"), record("blanks", "preference", title="Never use tabs in this project"))  # fmt: skip
+    lines = {line.id: line.text for line in answer.sections[0].lines}
+    assert "the opposite: blanks" in lines["tabs"]
+    assert "the opposite: tabs" in lines["blanks"]
+
+
 def test_what_contradicts_another_one_stands_in_a_line_of_its_own(told) -> None:
     answer = told(
         record("one", title="Use slate for all of the roof"),

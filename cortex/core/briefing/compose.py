@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import short_handle
+from cortex.core.ranking.contradiction import contradicts
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
     has_same_numbers,
@@ -168,14 +169,19 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
     pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
+    opposite: dict[int, str] = {}
     joined: dict[int, int] = {}  # the number of an entry -> that of the first one
     for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
         if compared[earlier] in joined or compared[later] in joined:
             continue
         words, others = token_set(texts[earlier]), token_set(texts[later])
-        if has_same_numbers(words, others):
+        one, other = entries[compared[earlier]], entries[compared[later]]
+        if contradicts(one.title, other.title):
+            opposite[compared[earlier]] = f"the opposite: {short_handle(other.id)}"
+            opposite[compared[later]] = f"the opposite: {short_handle(one.id)}"
+        elif has_same_numbers(words, others):
             joined[compared[later]] = compared[earlier]
-    handles: dict[int, list[str]] = {}
+    handles: dict[int, list[str]] = {number: [mark] for number, mark in opposite.items()}
     for number, first in sorted(joined.items()):
         handles.setdefault(first, []).append(f"also {short_handle(entries[number].id)}")
     result, start = [], 0

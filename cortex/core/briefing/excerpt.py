@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from cortex.core.model.event import DISTILLED
 from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
 from cortex.core.model.note_status import decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
@@ -196,7 +197,7 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     failed: dict[str, None] = {}
     last = request = ""
     for turn in event_lines(body):
-        if turn.excerpt.startswith(_EMPTY_TURN_PREFIX):
+        if turn.excerpt.startswith(_EMPTY_TURN_PREFIX) or turn.type == DISTILLED:
             continue
         if turn.type in _REQUEST_TURNS:
             request = turn.excerpt

@@ -35,7 +35,7 @@ from cortex.core.text.value import NamedTuple
 RULE_TAG = "rule"  # of what a person said for all times
 READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
 MAX_RECORDS, MAX_RULES = 3, 8  # of a session, and of a person's rules in it
-_MIN_WORDS, _MIN_CJK_CHARS, _MIN_SUBJECT_WORDS = 4, 6, 3  # of a sentence, and of its subject
+_MIN_WORDS, _MIN_CJK_CHARS, _MIN_SUBJECT_WORDS = 3, 6, 3  # of a sentence, and of its subject
 _MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
 _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
@@ -193,7 +193,7 @@ def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
 def _of_words(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
     opening = _pattern("openings").match(line.lower())
     line = line[opening.end() if opening else 0 :] or line
-    type_ = "decision" if _says("contrast", line) or not is_rule else "preference"
+    type_ = "preference" if is_rule else "decision"
     if not is_rule and _says("correction", line):
         type_ = "learning"
     return _record(turn, type_, line, 0.9 if is_rule else 0.75, is_rule=is_rule)

@@ -40,7 +40,8 @@ def find_tags(read: MaskedText) -> list[tuple[int, int, Candidate]]:
     while at >= 0 and len(found) < _MAX_TAGS:
         tag = _TAG_RE.match(read.masked, at) or _match_bare_tag(read, at)
         end = tag.end() if tag else at + len(OPENING)
-        is_quoted = read.text[at - 1 : at] in ("[", "\\", '"', "“", "'", "!")
+        line = read.text[read.text.rfind("\n", 0, at) + 1 : at]
+        is_quoted = line.lstrip().startswith(">") or line[-1:] in ("[", "\\", '"', "“", "'", "!")
         is_link = read.text[end : end + 1] == "("
         if tag and not is_quoted and not is_link and not read.is_indented_code(at):
             stop = _tag_text_end(read, end)

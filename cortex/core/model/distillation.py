@@ -19,7 +19,8 @@ DISTILLED_TYPES = frozenset((
 RELATIONS = ("refines", "contradicts", "supersedes")
 BY_RULES = "rules"  # the model of a judgement of rules (`core/distill/judge.py`)
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
-_MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
+MIN_STATEMENT_CHARS = 20  # of a model's; a person may say less
+_MAX_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 1000
 _MAX_LINES, _MAX_TAGS, _MAX_DETAILS_CHARS = 8, 5, 2000
 _FENCE = "```json\n", "\n```"
 
@@ -71,13 +72,17 @@ def parse_distillation(text: str) -> Distillation:
         raise InvalidInputError(message, "cortex distill SESSION --again") from error
     covers = (one for one in _read_lines(table, "covers", 0) if events.is_event_id(one))
     model = _read_text(table, "model", _MAX_LINE_CHARS)
-    return read_distillation(table)._replace(covers=tuple(covers), model=model)
+    return read_distillation(table, least=1)._replace(covers=tuple(covers), model=model)
 
 
-def read_distillation(table: Mapping[str, object]) -> Distillation:
-    """A distillation from a JSON object. What is no text, no record or too long is left out."""
+def read_distillation(
+    table: Mapping[str, object], *, least: int = MIN_STATEMENT_CHARS
+) -> Distillation:
+    """A distillation from a JSON object. What is no text, no record or too long is left out, and
+    statements of fewer than `least` characters."""
     listed = table.get("records")
-    records = filter(None, map(read_record, listed if isinstance(listed, list) else ()))
+    some = listed if isinstance(listed, list) else ()
+    records = filter(None, (read_record(said, least=least) for said in some))
     return Distillation(
         _read_text(table, "title", _MAX_TITLE_CHARS),
         _read_lines(table, "asked"),
@@ -87,14 +92,14 @@ def read_distillation(table: Mapping[str, object]) -> Distillation:
     )
 
 
-def read_record(said: object) -> DistilledRecord | None:
+def read_record(said: object, *, least: int = MIN_STATEMENT_CHARS) -> DistilledRecord | None:
     """A record from a JSON object; None if it says too little or has no quote."""
     if not isinstance(said, dict):
         return None
     type_ = _read_text(said, "type", 40).lower()
     statement = _read_text(said, "statement", _MAX_STATEMENT_CHARS)
     quote = said.get("quote")
-    if type_ not in DISTILLED_TYPES or len(statement) < _MIN_STATEMENT_CHARS:
+    if type_ not in DISTILLED_TYPES or len(statement) < least:
         return None
     if not isinstance(quote, str) or not 0 < len(quote.strip()) <= _MAX_QUOTE_CHARS:
         return None

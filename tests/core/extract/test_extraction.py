@@ -230,3 +230,7 @@ def test_chatter_in_the_same_words_is_none(text):
 ])  # fmt: skip
 def test_a_label_behind_a_sentence_counts_but_not_in_quotes_code_or_tables(text, found):
     assert [(one.type, one.text) for one in choose_candidates(text, (), "stop")] == found
+
+
+def test_a_tag_in_a_quote_of_the_agent_is_no_tag() -> None:
+    assert not find_candidates("The docs say:\n\n> [MEMORY: decision] use SQLite\n")
