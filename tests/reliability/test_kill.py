@@ -104,6 +104,8 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
         -9 if number in doomed else 0 for number in range(8)
     ]
     assert len(said) >= 5 * each + sum(doomed.values())
+    # The last consumer may have been killed while an event stood in both places; the next run knows that.
+    normalize(vault, caller)
     seen = look(root)
     # A consumer that was killed over a session's note leaves a hidden file beside it, which the next run takes away.
     assert all(path.startswith("sessions/") for path in seen.temps)
