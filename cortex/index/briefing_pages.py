@@ -35,6 +35,7 @@ from cortex.vault.layout import layout_of
 _HEADER_BYTES = 4096  # bytes that tell what a page is
 
 # What lies here is committed with the briefings.
+_DAYS_LISTED = 14  # behind the newest line of a branch
 _SHARED_FOLDERS = ("records", "sessions")
 
 _OF_A_PAGE_RE = lazy_re(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
@@ -117,7 +118,17 @@ class _Pages:
         self.by_path = {self._path(page): page for page in reversed(pages)}
         if pages:
             self.by_path[self._path(INDEX)] = INDEX
-        self._listed = [page for page in pages if not self._has_shrunk(page)]
+        # The index lists no branch that is gone, nor one of which there is nothing from the last weeks
+        # before the newest line of any branch.
+        newest = {
+            page: max(map(_day_number, by_page[page].values()), default=0)
+            for page in pages
+            if page.kind == "branch" and not self._has_shrunk(page)
+        }
+        since = max(newest.values(), default=0) - _DAYS_LISTED
+        self._listed = [
+            page for page in pages if page.kind != "branch" or newest.get(page, -1) >= since
+        ]
 
     def all_pages(
         self, gone: Mapping[BriefingPage, bytes | None], *, prune: bool
@@ -191,6 +202,13 @@ class _Pages:
 
     def _has_shrunk(self, page: BriefingPage) -> bool:
         return self.existing.get(self._path(page)) == (page, self._gone_text(page))
+
+
+def _day_number(line: ItemLine) -> int:
+    """The day of a line, for differences: months of 31 days are near enough; 0 if it has none."""
+    day = line.order[:8]
+    is_day = len(day) == 8 and day.isdecimal()
+    return int(day[:4]) * 372 + int(day[4:6]) * 31 + int(day[6:]) if is_day else 0
 
 
 def _is_shared(text: bytes, branch: PageBranch) -> bool:

@@ -41,7 +41,7 @@ def test_a_decision_stands_among_the_decisions_and_on_its_branch() -> None:
     line = "2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: It is one file"
     assert lines("records/decision/use-sqlite-k3f9q2.md", text) == [
         ("briefings/app/decisions.md", "", line),
-        ("briefings/index.md", "Recent decisions", line.replace("]]:", "]] (app):")),
+        ("briefings/index.md", "Decisions that hold", line.replace("]]:", "]] (app):")),
         ("briefings/app/main.md", "Decisions", line),
     ]
 

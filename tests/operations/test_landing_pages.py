@@ -113,7 +113,7 @@ def test_the_dashboard_says_what_is_open_new_and_gone(full):
     sections = dict(part.split("\n", 1) for part in index.split("\n## ")[1:])
     assert "Write the notes by Friday]] (shop, Bob, due 2026-11-06)" in sections["Open actions"]
     assert "ook a room" not in sections["Open actions"]
-    assert "Carts of two" in sections["Recent decisions"]
+    assert "Carts of two" in sections["Decisions that hold"]
     line = sections["Recent meetings"]
     assert "- 2026-11-03 [[" in line
     assert "|Weekly]] (shop): Ana, Bob, Cem and 1 more <!--" in line
@@ -122,6 +122,18 @@ def test_the_dashboard_says_what_is_open_new_and_gone(full):
     assert "Conflicts" not in sections
     for page in ("types/gotcha|house: gotchas", "topics/bug|shop: topics: bug", "types/session|"):
         assert page in sections["Pages"]
+
+
+def test_the_dashboard_lists_pages_of_branches_that_go_on(full, caller):
+    for branch, day in (("old", "01"), ("young", "24")):
+        at = f"2026-11-{day}T10:00:00Z"
+        text = f"---\nid: {branch}\ntype: gotcha\ntitle: Of {branch}\nproject: shop\nbranch: {branch}\ncreated: {at}\n---\n\nText.\n"
+        Path(full.root, f"records/gotcha/{branch}.md").write_text(text)
+    heal(full, caller)
+    pages = Path(full.root, "briefings/index.md").read_text().partition("## Pages")[2]
+    assert "|shop: young]]" in pages
+    assert "|shop: old]]" not in pages
+    assert Path(full.root, "briefings/shop/old.md").exists()
 
 
 def test_the_dashboard_links_the_latest_daily_notes(full, cortex):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from cortex.core.model.event import DISTILLED
 from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
@@ -157,7 +158,9 @@ def reason_line(title: str, body: str) -> str:
 
 def session_line(body: str) -> str:
     """What came of a session, else what was done last in it: the first sentence of that."""
-    outcome = next(_iter_paragraphs(outcome_of(body)), "")
+    first, *rest = [*islice(_iter_paragraphs(outcome_of(body)), 2), ""]
+    # A line that leads to a list says nothing alone.
+    outcome = f"{first} {rest[0]}" if first.rstrip("*_ ").endswith(":") and rest else first
     turns = list(event_lines(body))
     done = [turn for turn in turns if turn.type not in _REQUEST_TURNS] or turns
     return _first_sentence(outcome or (done[-1].excerpt if done else ""))

@@ -25,7 +25,9 @@ from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, short
 from cortex.core.text.value import NamedTuple
 
 INDEX = BriefingPage("index")
-_RECENT_SECTIONS = {"session": "Recent sessions", "meeting": "Recent meetings"}
+_RECENT_SECTIONS = {
+    "session": "Recent sessions", "meeting": "Recent meetings", "preference": "Rules",
+}  # fmt: skip
 NO_PROJECT = "personal"  # the folder of what belongs to no project
 _SECTION_BY_TYPE = {
     "session": "Sessions", "decision": "Decisions", "rejection": "Decisions",
@@ -79,7 +81,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         marks += [note.status] if note.status not in ("", "active") else []
         line = _make_item(note, "", marks, text)
         yield BriefingPage("decisions-archive" if is_aside else "decisions", note.project), line
-        section = "No longer hold" if is_aside else "Recent decisions"
+        section = "No longer hold" if is_aside else "Decisions that hold"
         yield INDEX, _make_item(note, section, [note.project, *marks], text)
     elif note.type in ("action", "plan"):
         yield from _plan_page_items(note)

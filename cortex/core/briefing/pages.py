@@ -15,7 +15,7 @@ from cortex.core.text.value import NamedTuple
 # Of the pages' form, with what `item_lines` and `excerpt` say: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 8
+GENERATOR_VERSION = 9
 _ITEM_RE = lazy_re(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = lazy_re(r"(page|project|branch|name|generator): (.*)")
 
@@ -74,12 +74,13 @@ PAGE_KINDS = {
     ),
     "index": PageKind(
         "Briefings",
-        "Where to begin: what is open, what is new, and every page that Cortex keeps.",
+        "Where to begin: what is open, what holds, what was done, and the pages of what goes on.",
         (
             PageSection(OPEN_ACTIONS, newest_first=False, limit=20, hides_if_empty=True),
             PageSection("Conflicts", hides_if_empty=True),
+            PageSection("Rules", limit=20, hides_if_empty=True),
+            PageSection("Decisions that hold", limit=10, hides_if_empty=True),
             PageSection("Recent sessions", limit=10, hides_if_empty=True),
-            PageSection("Recent decisions", limit=10, hides_if_empty=True),
             PageSection("Recent meetings", limit=5, hides_if_empty=True),
             PageSection("No longer hold", limit=5, hides_if_empty=True),
             PageSection(DAILY_NOTES, limit=7, hides_if_empty=True),
