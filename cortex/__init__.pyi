@@ -90,7 +90,7 @@ class Vault:
         budget: int = 1500,
         all_branches: bool = False,
         print: bool = False,
-        into: Literal["", "rules", "agents", "skill", "none"] = "",
+        into: Literal["", "rules", "agents", "skill", "surface", "none"] = "",
     ) -> BriefResult:
         """Print what a session in this project needs to know."""
 

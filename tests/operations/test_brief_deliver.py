@@ -8,8 +8,9 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing.injected import CONTRACT
+from cortex.core.briefing.injected import CONTRACT, SURFACE_FILE
 from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.rules_file import (
     AGENTS_FILE,
@@ -125,6 +126,28 @@ def test_a_block_goes_into_agents_and_away_again(vault_from, home, held):
     (home / AGENTS_FILE).write_bytes((home / AGENTS_FILE).read_bytes().removesuffix(b"more\n"))
     assert brief(vault, here, into="none").written == (AGENTS_FILE,)
     assert ((home / AGENTS_FILE).read_bytes() if (home / AGENTS_FILE).exists() else None) == held
+
+
+def test_the_surface_is_a_block_of_few_tokens_that_git_leaves_out(vault_from, home, git):
+    git(home, "init", "-q")
+    vault, here = vault_from(NOTE), caller_at(NOW, str(home))
+    file = home / SURFACE_FILE
+    assert brief(vault, here, into="surface").written == (SURFACE_FILE,)
+    text = file.read_text()
+    assert text.startswith("<!-- CORTEX_MEMORY_START -->\n")
+    assert text.endswith("<!-- CORTEX_MEMORY_END -->\n")
+    assert count_tokens(text) <= 500 + 100  # the frame and what is asked of a session
+    assert SURFACE_FILE not in git(home, "status", "--porcelain", "-uall")
+    file.write_text(f"mine\n\n{text}mine, too\n")
+    vault_from(NOTE.replace("Use slate", "Use tin"))
+    brief(vault, here, into="surface")
+    again = file.read_text()
+    assert "Use tin" in again
+    assert again.startswith("mine\n\n<!-- CORTEX_MEMORY_START -->")
+    assert again.endswith("mine, too\n")
+    file.write_text(text)
+    assert brief(vault, here, into="none").written == (SURFACE_FILE,)
+    assert not file.exists()
 
 
 LINES = st.lists(

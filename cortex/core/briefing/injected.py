@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from cortex.core.briefing.compose import BriefingSection
     from cortex.core.model.problem import Problem
 
-DEFAULT_BUDGET_TOKENS = 1500  # tokens
+DEFAULT_BUDGET_TOKENS, SURFACE_TOKENS = 1500, 500  # tokens; seed 003: 300 to 500
+SURFACE_FILE = ".claude/cortex-memory.local.md"  # of a project, as seed 003 has it
 MAX_INJECTED_CHARS = 9_500  # of a briefing; hosts cut at 10,000, and the contract comes below it
 # A briefing of a budget up to this is cut to that however it is asked for, so that all share one kept
 # text. Most have so many tokens in less.

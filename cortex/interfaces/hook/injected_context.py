@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
+from cortex.core.briefing.injected import SURFACE_FILE
 from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.light import suppress
 from cortex.hosts import load_host
 from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, mark_injected
@@ -31,10 +35,23 @@ def context_for_agent(vault: Vault, caller: Caller, payload: HookEvent, place: W
         briefing = briefing_for_hook(
             vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
         )
+        _write_surface(vault, caller, place)
     text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
     if text and load_host(payload.host).is_briefed_once and not mark_injected(vault, payload, text):
         return ""
     return text
+
+
+def _write_surface(vault: Vault, caller: Caller, place: Workspace) -> None:
+    """Bring the surface of the project up to date, where there is one."""
+    if not os.path.exists(os.path.join(place.cwd, SURFACE_FILE)):
+        return
+    _find_packages()
+    # Hardly any project has one.
+    from cortex.operations.sessions.brief import brief  # noqa: PLC0415
+
+    with suppress(CortexError, OSError):
+        brief(vault, caller, project=place.project, branch=place.branch, into="surface")
 
 
 def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:

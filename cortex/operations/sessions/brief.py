@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, DEFAULT_BUDGET_TOKENS, BriefResult
+from cortex.core.briefing.injected import (
+    ALWAYS_CUT_TOKENS,
+    DEFAULT_BUDGET_TOKENS,
+    SURFACE_TOKENS,
+    BriefResult,
+)
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.text.token_count import count_tokens
@@ -22,14 +27,16 @@ def brief(
     budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
     print: bool = False,
-    into: Annotated[Literal["", "rules", "agents", "skill", "none"], PERSON_SETTING] = "",
+    into: Annotated[
+        Literal["", "rules", "agents", "skill", "surface", "none"], PERSON_SETTING
+    ] = "",
 ) -> BriefResult:
     """Print what a session in this project needs to know.
 
-    What is pinned comes first, then decisions and rejections by their worth, the plan that is worked
-    on, gotchas and patterns (those about files of the last sessions before others), what else is
-    known, the last sessions, what is open, and what is yours alone or of every project. Notes that
-    say the same stand in one line. Every line ends with a handle for cortex show. What the
+    What is pinned comes first, then your rules, what bears on the files of the last sessions or is of
+    this branch, what is open, the plan, the last sessions, decisions and rejections by their worth,
+    gotchas and patterns, what else is known, and what is yours alone or of every project. Lines have
+    at most 25 words. Notes that say the same stand in one line; opposite ones are told as such. Every line ends with a handle for cortex show. What the
     project's files or git contradict is marked with what it was and when. A part that has no room
     for all says how many more there are, and the command that lists them. Records of other branches
     stay out until these are merged, squashed or rebased into this one.
@@ -45,7 +52,7 @@ def brief(
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
     print: only the text, exactly as a hook injects it
-    into: rules (.claude/rules), agents (a block in AGENTS.md), skill, or none: takes them away
+    into: rules (.claude/rules), agents (a block in AGENTS.md), skill, surface (at most 500 tokens in .claude/cortex-memory.local.md, which git leaves out), or none: takes them away
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
@@ -54,6 +61,7 @@ def brief(
     if into == "none":
         written = rules_file.remove_briefing_files(vault, caller.cwd)
         return BriefResult("", project, branch, 0, budget, written=written, into=into)
+    budget = min(budget, SURFACE_TOKENS) if into == "surface" else budget
     key = requested_key(caller, project, branch, budget, all_branches)
     if print or into:
         return _injected(vault, caller, key, into)._replace(print=print)

@@ -11,9 +11,11 @@ import stat
 from contextlib import suppress
 from itertools import accumulate
 
+from cortex.core.briefing.injected import SURFACE_FILE
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.templates import read_template
 
@@ -27,13 +29,33 @@ BEGIN_MARK, END_MARK = "<!-- cortex:begin -->", "<!-- cortex:end -->"
 _FILE_HEADER = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
 # A skill begins with its frontmatter.
 _SKILL_HEADER = "---\n# cortex: made by `cortex brief --into skill`, which writes it anew\n"
-_BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
+_BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into {}`, which writes it anew; --into none takes it away{} -->"
 # What was put above the block, so that it can be taken away: the line ends, or the file itself.
 _ADDED_ABOVE = {
     "": "", "1": ", and the line end above", "2": ", and the two line ends above",
     "file": ", and the file",
 }  # fmt: skip
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
+
+
+class _MarkedBlock(NamedTuple):
+    """A file in which a marked block holds the briefing."""
+
+    path: str
+    begin: str
+    end: str
+    way: str  # of `cortex brief --into`
+
+    def header(self, added: str) -> str:
+        return _BLOCK_HEADER.format(self.way, _ADDED_ABOVE[added])
+
+
+_AGENTS = _MarkedBlock(AGENTS_FILE, BEGIN_MARK, END_MARK, "agents")
+# As seed 003 has it: a file of one's own, which git leaves out.
+_SURFACE = _MarkedBlock(
+    SURFACE_FILE, "<!-- CORTEX_MEMORY_START -->", "<!-- CORTEX_MEMORY_END -->", "surface"
+)
+_BLOCKS = (_AGENTS, _SURFACE)
 
 
 def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
@@ -50,12 +72,15 @@ def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[s
     if way == "skill":
         skill = read_template("agent/skill.md").removeprefix("---\n")
         return tuple(path for path in SKILL_FILES if write_rule_file(root, path, skill))
-    before = _read_file(root, AGENTS_FILE)
-    after = insert_block(before, text)
+    block = next(one for one in _BLOCKS if one.way == way)
+    before = _read_file(root, block.path)
+    after = insert_block(before, text, block)
     if after == before:
         return ()
-    _write_file(root, AGENTS_FILE, before, after)
-    return (AGENTS_FILE,)
+    _write_file(root, block.path, before, after)
+    if block == _SURFACE and before is None:
+        _keep_out_of_git(root)
+    return (block.path,)
 
 
 def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
@@ -65,20 +90,42 @@ def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
     changed = []
     for path in (BRIEFING_FILE, MEMORY_FILE, *SKILL_FILES):
         if (_read_file(root, path) or b"").startswith(_header_of(path)):
-            files.remove(root, path)
+            _remove(root, path)
             changed.append(path)
-            with suppress(OSError):  # something else is in a folder
-                while path := os.path.dirname(path):
-                    os.rmdir(os.path.join(root, path))
-    before = _read_file(root, AGENTS_FILE)
-    after = before if before is None else remove_block(before)
-    if after != before:
-        changed.append(AGENTS_FILE)
+    for block in _BLOCKS:
+        before = _read_file(root, block.path)
+        after = before if before is None else remove_block(before, block)
+        if after == before:
+            continue
+        changed.append(block.path)
         if after is None:
-            files.remove(root, AGENTS_FILE)
+            _remove(root, block.path)
         else:
-            _write_file(root, AGENTS_FILE, before, after)
+            _write_file(root, block.path, before, after)
     return tuple(changed)
+
+
+def _remove(root: str, path: str) -> None:
+    """Remove a file, and the folders that are empty then."""
+    files.remove(root, path)
+    with suppress(OSError):  # something else is in a folder
+        while path := os.path.dirname(path):
+            os.rmdir(os.path.join(root, path))
+
+
+def _keep_out_of_git(root: str) -> None:
+    """Name the surface in this clone's `info/exclude`, unless git leaves it out already."""
+    ignored = git_cli.run_unchecked(root, ["check-ignore", "-q", "--", SURFACE_FILE])
+    if not checkout.is_in_repository(root) or ignored.code == 0:
+        return
+    path = os.fsdecode(git_cli.run(root, ["rev-parse", "--git-path", "info/exclude"])).strip()
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "a+b") as file:
+        file.seek(0)
+        text = file.read()
+        line_end = b"" if not text or text.endswith(b"\n") else b"\n"
+        file.write(line_end + f"/{SURFACE_FILE}\n".encode())
 
 
 def project_root(vault: Vault, cwd: str) -> str:
@@ -92,23 +139,22 @@ def project_root(vault: Vault, cwd: str) -> str:
     return root
 
 
-def insert_block(data: bytes | None, text: str) -> bytes:
+def insert_block(data: bytes | None, text: str, of: _MarkedBlock = _AGENTS) -> bytes:
     """A file with the block that holds `text`, in the place of its own one, else at its end. Every
     other byte stays."""
-    span = _find_block(data or b"")
+    span = _find_block(data or b"", of)
     eol = _line_ending(data or b"")
     if data is None:
         added = "file"
     elif span:
-        added = _read_added_above(data[span[0] : span[1]])
+        added = _read_added_above(data[span[0] : span[1]], of)
     elif not data or data.endswith((b"\n\n", b"\r\n\r\n")):
         added = ""
     else:
         added = "1" if data.endswith(b"\n") else "2"
-    header = _BLOCK_HEADER.format(_ADDED_ABOVE[added])
     # A text that cannot end the block or begin another.
     safe_lines = text.replace("<!--", "<!- -").replace("-->", "-- >").splitlines()
-    lines = (BEGIN_MARK, header, "", *safe_lines, "", END_MARK, "")
+    lines = (of.begin, of.header(added), "", *safe_lines, "", of.end, "")
     block = eol.join(line.encode() for line in lines)
     if data is None:
         return block
@@ -117,13 +163,13 @@ def insert_block(data: bytes | None, text: str) -> bytes:
     return data + eol * int(added or 0) + block
 
 
-def remove_block(data: bytes) -> bytes | None:
+def remove_block(data: bytes, of: _MarkedBlock = _AGENTS) -> bytes | None:
     """A file without its block; None when nothing is left of a file that was made for it."""
-    span = _find_block(data)
+    span = _find_block(data, of)
     if span is None:
         return data
     before, block, after = data[: span[0]], data[span[0] : span[1]], data[span[1] :]
-    added = _read_added_above(block)
+    added = _read_added_above(block, of)
     if added == "file":
         return before + after or None
     for _ in range(int(added or 0)):
@@ -131,15 +177,15 @@ def remove_block(data: bytes) -> bytes | None:
     return before + after
 
 
-def _find_block(data: bytes) -> tuple[int, int] | None:
+def _find_block(data: bytes, of: _MarkedBlock) -> tuple[int, int] | None:
     """Offsets of the block, its last line end included; None without one. Marks in fences do not
     count.
 
     Raises `InvalidInputError` for a file whose marks do not match, with the line.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
-        raise InvalidInputError(f"{AGENTS_FILE} is not UTF-8", "save it as UTF-8")
-    places: dict[str, list[tuple[int, int, int]]] = {BEGIN_MARK: [], END_MARK: []}
+        raise InvalidInputError(f"{of.path} is not UTF-8", "save it as UTF-8")
+    places: dict[str, list[tuple[int, int, int]]] = {of.begin: [], of.end: []}
     start = 0
     lines = data.splitlines(keepends=True)
     fenced = _fenced_lines(lines)
@@ -151,17 +197,17 @@ def _find_block(data: bytes) -> tuple[int, int] | None:
     begins, ends = places.values()
     if not begins and not ends:
         return None
-    hint = f"take both marks out, {BEGIN_MARK} and {END_MARK}, or put them back around one block"
-    for mark, own, others in ((BEGIN_MARK, begins, ends), (END_MARK, ends, begins)):
+    hint = f"take both marks out, {of.begin} and {of.end}, or put them back around one block"
+    for mark, own, others in ((of.begin, begins, ends), (of.end, ends, begins)):
         if len(own) > 1:
             message = f"{own[1][0]}: {mark} stands there a second time"
         elif not own:
             message = f"{others[0][0]}: the mark there has no {mark}"
         else:
             continue
-        raise InvalidInputError(f"{AGENTS_FILE}:{message}", hint)
+        raise InvalidInputError(f"{of.path}:{message}", hint)
     if begins[0][0] > ends[0][0]:
-        message = f"{AGENTS_FILE}:{ends[0][0]}: {END_MARK} stands before {BEGIN_MARK}"
+        message = f"{of.path}:{ends[0][0]}: {of.end} stands before {of.begin}"
         raise InvalidInputError(message, hint)
     return begins[0][1], ends[0][2]
 
@@ -181,11 +227,11 @@ def _fenced_lines(lines: list[bytes]) -> set[int]:
     return found
 
 
-def _read_added_above(block: bytes) -> str:
+def _read_added_above(block: bytes, of: _MarkedBlock) -> str:
     """What was put above a block, as its second line says; empty when that line is none of ours."""
     lines = block.splitlines()
     said = lines[1].decode("utf-8", "replace") if len(lines) > 1 else ""
-    above_by_header = {_BLOCK_HEADER.format(words): above for above, words in _ADDED_ABOVE.items()}
+    above_by_header = {of.header(above): above for above in _ADDED_ABOVE}
     return above_by_header.get(said, "")
 
 
