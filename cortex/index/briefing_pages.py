@@ -86,7 +86,7 @@ def find_differences(
     if unread := catalogue.unreadable_paths():
         for page, item in _existing_lines(root, unread, existing):
             by_page.setdefault(page, {}).setdefault(item.id, item)
-    pages = _Pages(root, by_page, existing)
+    pages = _Pages(root, by_page, existing, branch.default)
     if branch.is_default:
         wanted = pages.all_pages(pages.gone_pages(branch, check=check), prune=prune)
     else:
@@ -104,6 +104,7 @@ class _Pages:
         root: str,
         by_page: dict[BriefingPage, dict[str, ItemLine]],
         existing: dict[str, tuple[BriefingPage, bytes]],
+        default: str,
     ) -> None:
         self.root = root
         self.layout = layout_of(root)
@@ -118,8 +119,8 @@ class _Pages:
         self.by_path = {self._path(page): page for page in reversed(pages)}
         if pages:
             self.by_path[self._path(INDEX)] = INDEX
-        # The index lists no branch that is gone, nor one of which there is nothing from the last weeks
-        # before the newest line of any branch.
+        # Beside the default branch the index lists none that is gone, nor one of which there is nothing
+        # from the last weeks before the newest line of any branch.
         newest = {
             page: max(map(_day_number, by_page[page].values()), default=0)
             for page in pages
@@ -127,7 +128,9 @@ class _Pages:
         }
         since = max(newest.values(), default=0) - _DAYS_LISTED
         self._listed = [
-            page for page in pages if page.kind != "branch" or newest.get(page, -1) >= since
+            page
+            for page in pages
+            if page.kind != "branch" or page.name == default or newest.get(page, -1) >= since
         ]
 
     def all_pages(
