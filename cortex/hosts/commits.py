@@ -14,10 +14,8 @@ _PRINTED_RE = lazy_re(r"(?m)^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.+)$")
 _ADDRESS_RE = lazy_re(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|-/merge_requests)/\d+")
 # Options of `git commit` and of `gh pr create` that a text follows: quoted, or a here-document.
 _MESSAGE_RE = lazy_re(r"\s(?:-[a-zA-Z]{0,5}[mF]|--message|--file)[= ]?\s{0,3}")
-_TITLE_RE, _BODY_RE = (
-    lazy_re(r"\s(?:--title|-t)[= ]\s{0,3}"),
-    lazy_re(r"\s(?:--body|-b)[= ]\s{0,3}"),
-)
+_TITLE_RE = lazy_re(r"\s(?:--title|-t)[= ]\s{0,3}")
+_BODY_RE = lazy_re(r"\s(?:--body|-b)[= ]\s{0,3}")
 _QUOTED_RE = lazy_re(r"""(?s)"((?:[^"\\]|\\.)*)"|'([^']*)'""")
 _HEREDOC_RE = lazy_re(
     r"""(?:"\$\(cat\s{1,3}|-\s{0,3}|/dev/stdin\s{0,3})?<<-?\s{0,3}['"]?(\w{1,40})['"]?[^\n]{0,200}\n"""
@@ -30,10 +28,11 @@ _COMMIT_RE = lazy_re(r"\bgit\b[^\n;&|]{0,200}?\scommit\b")
 _TRAILER_RE = lazy_re(r"[A-Z][A-Za-z]*(?:-[A-Za-z]+)+: .*|\W*Generated with .*|Change-Id: .*")
 
 
-def read_commits(command: str, output: str, *, failed: bool) -> list[Commit]:
-    """The commits that a command has made, in their order, without trailers. One whose message
-    stands in no word of the command has its subject alone."""
+def read_commits(command: str, output: str, *, cwd: str = "", failed: bool) -> list[Commit]:
+    """The commits that a command has made in the repository of `cwd`, in their order, without
+    trailers. One whose message stands in no word of the command has its subject alone."""
     text = command[:_MAX_READ_CHARS]
+    text = text.replace(cwd, ".") if cwd else text  # the session's own folder may lie in /tmp
     if " commit" not in text or not _COMMIT_RE.search(text) or _ELSEWHERE_RE.search(text):
         return []
     # Several `-m` are paragraphs of one message.

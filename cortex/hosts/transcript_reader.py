@@ -182,7 +182,7 @@ class TranscriptReader:
         from cortex.hosts.commits import read_commits, read_pull_request  # noqa: PLC0415
 
         text = transcript_item.AMENDED if "--amend" in command else ""
-        for one in read_commits(command, output, failed=failed):
+        for one in read_commits(command, output, cwd=self.cwd, failed=failed):
             self.items.append(self._new_item(transcript_item.COMMIT, text, call, commit=one))
         if request := read_pull_request(command, output):
             self.add_pull_request(request, call)

@@ -39,6 +39,11 @@ def test_another_repository_s_are_none(command):
     assert read_commits(command, "[main (root-commit) abc1234] one", failed=False) == []
 
 
+def test_a_project_may_lie_in_a_folder_for_trials():
+    command = "cd /tmp/shop && git commit -m one"
+    assert read_commits(command, "[main abc1234] one", cwd="/tmp/shop", failed=False)
+
+
 def test_one_that_was_made_before_the_command_failed_is_one_and_one_that_failed_is_none():
     command = "git commit -m one && git push"
     assert read_commits(command, "[main abc1234] one\nerror: rejected", failed=True)
