@@ -15,7 +15,8 @@ from functools import cache
 from cortex.core.extract.prose import own_lines
 from cortex.core.model.distillation import Distillation, DistilledRecord
 from cortex.core.model.event import Event
-from cortex.core.model.session_asks import is_bookkeeping, plan_title
+from cortex.core.model.session_asks import find_plans
+from cortex.core.model.session_report import is_bookkeeping
 from cortex.core.model.turn_summary import (
     AGENT,
     PLAN_APPROVAL,
@@ -39,11 +40,8 @@ _MIN_WORDS, _MIN_CJK_CHARS, _MIN_SUBJECT_WORDS = 3, 6, 3  # of a sentence, and o
 _MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
 _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
-_SAME_SUBJECT = (
-    0.5  # share of the words of the shorter of two statements that makes them one subject
-)
+_SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, which makes them one
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
-_HEADING_RE = lazy_re(r"#{1,6}[ \t]+(\S.*)")
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # By what speaks for it: the first are kept first.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
@@ -265,16 +263,9 @@ def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
     the work back."""
     last = max((n for n, turn in enumerate(turns) if _takes_back(turn)), default=0)
     for turn in turns[last:]:
-        for before, one in zip([None, *turn.said], turn.said, strict=False):
-            if one == PLAN_APPROVAL and before and before.role == AGENT:
-                title, text = plan_title(before.text), before.text
-            elif one.role == USER and not one.about and turn.done.changed_files:
-                title, text = plan_title(one.text, is_prompt=True), one.text
-            else:
-                continue
-            if title:
-                rest = text.partition(title)[2]
-                yield _Found(_PLAN, _record(turn, "decision", title, 0.85, rest))
+        for plan in find_plans(turn.said):
+            if plan.is_approved or turn.done.changed_files:
+                yield _Found(_PLAN, _record(turn, "decision", plan.title, 0.85, plan.text))
 
 
 def _takes_back(turn: _JudgedTurn) -> bool:

@@ -1,17 +1,19 @@
-"""What a person asked in a session: the subjects of prompts, and the main one of them."""
+"""What a person asked in a session: the subjects of prompts, the main one of them, and plans."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from cortex.core.model.speaker import is_person, is_printed
+from cortex.core.model.turn_summary import AGENT, PLAN_APPROVAL, USER, Utterance
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
 
 MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
 # A title of fewer words than these gets one, two or three words more; in three texts they recur.
@@ -21,9 +23,6 @@ _CLAUSE_END_RE = lazy_re(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
 # Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
 _FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
-_MAX_LEFT, _MAX_LEFT_CHARS = 6, 160  # of what a report says is still open
-_ITEM_RE = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_REPORT_SENTENCE_RE = lazy_re(r"(?<=[.!?。！？])[\"”')*_]{0,3}\s+")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|(?<!\s)\s+-{2,}\s+|\n")
 _MARKUP_RE = lazy_re(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
@@ -59,14 +58,34 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
     if not is_person(text):
         return []
     if plan := _pattern("plan").match(text):
-        return [plan_title(text, is_prompt=True) or one_line(text[plan.end() :])]
+        return [_plan_title(text, is_prompt=True) or one_line(text[plan.end() :])]
     text = _FILE_MENTION_RE.sub(lambda found: found[1] or found[2], text)
     lines = "\n".join(line for line in text.split("\n") if not is_printed(line))
     sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(lines))
     return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= min_words]
 
 
-def plan_title(text: str, *, is_prompt: bool = False) -> str:
+class Plan(NamedTuple):
+    """A plan that a person approved, or gave in a prompt."""
+
+    title: str
+    text: str  # below its title
+    is_approved: bool
+
+
+def find_plans(said: Sequence[Utterance]) -> Iterator[Plan]:
+    """The plans in what was said, if they have a heading."""
+    before = Utterance("", "")
+    for one in said:
+        is_approved = one == PLAN_APPROVAL and before.role == AGENT
+        text = before.text if is_approved else one.text
+        is_prompt = one.role == USER and not one.about
+        if (is_approved or is_prompt) and (title := _plan_title(text, is_prompt=is_prompt)):
+            yield Plan(title, text.partition(title)[2], is_approved)
+        before = one
+
+
+def _plan_title(text: str, *, is_prompt: bool = False) -> str:
     """The title of a plan in markdown, or in a prompt that says to carry one out; empty for other
     texts, and for a plan without a heading."""
     plan = _pattern("plan").match(text)
@@ -150,11 +169,6 @@ def as_title(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def is_on_the_way(message: str) -> bool:
-    """Whether an agent's message ends with what it does next."""
-    return bool(_pattern("on the way").fullmatch(message.rstrip()[-300:].replace("’", "'").lower()))
-
-
 def _without_courtesy(line: str) -> str:
     if _pattern("nothing asked").fullmatch(line.strip(" .!?,").lower()):
         return ""
@@ -166,85 +180,9 @@ def _weight(ask: str, counts: Counter[str]) -> float:
     words = set(_words(ask))
     if not words:
         return 0.0
-    return sum(math.log1p(counts[word]) for word in words) / math.sqrt(len(words))
+    # fsum: the order of a set must not tell.
+    return math.fsum(math.log1p(counts[word]) for word in words) / math.sqrt(len(words))
 
 
 def _words(text: str) -> list[str]:
     return [word for word in _WORD_RE.findall(text.lower()) if word not in _COMMON_WORDS]
-
-
-def is_bookkeeping(line: str) -> bool:
-    """Whether a line says nothing of what came of the work: courtesy, tests that pass, a commit's
-    hash, the next step."""
-    plain = line.strip(" *_#>-•✅✓☑🎉.!").lower().replace("’", "'")
-    return not plain or bool(_pattern("bookkeeping").fullmatch(plain)) or is_on_the_way(plain)
-
-
-def report_lines(text: str, most_words: int) -> list[str]:
-    """The lines of a report that tell something, up to so many words, in markdown without headings,
-    code, tables, questions and what is no news (`is_bookkeeping`)."""
-    lines: list[str] = []
-    words, is_code = 0, False
-    for line in text.splitlines():
-        plain = line.strip()
-        if plain.startswith(("```", "~~~")):
-            is_code = not is_code
-            continue
-        if is_code or not plain or plain.startswith(("#", "|", "---", "***", ">")):
-            continue
-        mark = _ITEM_RE.match(line)
-        rest = line[mark.end() :] if mark else line
-        said = [
-            one
-            for one in _REPORT_SENTENCE_RE.split(rest.strip())
-            if not (is_bookkeeping(one) or one.rstrip("*_` ").endswith("?"))
-        ]
-        if not said:
-            continue
-        kept = " ".join(said)
-        count = len(kept.split())
-        if lines and words + count > most_words:
-            break
-        if count > most_words:
-            kept = f"{' '.join(kept.split()[:most_words])}…"
-        words += count
-        lines.append(f"- {kept}" if mark else kept)
-    # A line that leads to a list that was left out tells nothing.
-    while lines and lines[-1].rstrip("*_ ").endswith(":"):
-        lines.pop()
-    return _with_breaks(lines)
-
-
-def _with_breaks(lines: list[str]) -> list[str]:
-    """The lines of paragraphs and items, with the empty lines that markdown needs between them."""
-    found: list[str] = []
-    for line in lines:
-        if found and not (line.startswith("- ") and found[-1].startswith("- ")):
-            found.append("")
-        found.append(line)
-    return found
-
-
-def says_all_done(report: str) -> bool:
-    """Whether a report says that all of the plan is done."""
-    return bool(_pattern("all done").search(report.lower().replace("’", "'")))
-
-
-def left_to_do(report: str) -> list[str]:
-    """What a report says is still open, in the line that says so or the list below it."""
-    found: list[str] = []
-    is_list = False
-    for line in report.splitlines():
-        item, head = (
-            _ITEM_RE.match(line),
-            _pattern("left to do").match(line.strip(" *_#-•").lower()),
-        )
-        if head:
-            rest = line.strip(" *_#-•")[head.end() :].strip(" *_:")
-            is_list = not rest
-            found += [shorten(rest, _MAX_LEFT_CHARS)] if rest else []
-        elif is_list and item:
-            found.append(shorten(line[item.end() :].replace("**", ""), _MAX_LEFT_CHARS))
-        elif line.strip():
-            is_list = False
-    return found[:_MAX_LEFT]

@@ -8,7 +8,6 @@ person has changed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from cortex.core.extract.candidate import KEYWORD_LAYER
 from cortex.core.extract.extraction import becomes_record, find_candidates
@@ -20,14 +19,16 @@ from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import (
     as_title,
     choose_title,
+    find_plans,
+    subjects_of,
+    with_topics,
+)
+from cortex.core.model.session_report import (
     is_bookkeeping,
     is_on_the_way,
     left_to_do,
-    plan_title,
     report_lines,
     says_all_done,
-    subjects_of,
-    with_topics,
 )
 from cortex.core.model.speaker import is_person
 from cortex.core.model.turn_summary import AGENT, USER, Commit, TurnSummary
@@ -47,10 +48,7 @@ MAX_LINKS = 12
 _MAX_ASKS, _MAX_FILES, _MAX_STEPS, _MAX_COMMITS, _MAX_EXCERPTS = 5, 12, 10, 8, 5
 _MAX_ASK_CHARS, _MAX_OUTCOME_WORDS, _MAX_EXCERPT_CHARS = 200, 120, 240
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
-_MIN_REPORT_WORDS, _MIN_SUBJECT_WORDS = (
-    3,
-    3,
-)  # of a sentence, of a commit's subject, that is a title
+_MIN_REPORT_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, a commit's subject, that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _COMMENT_RE = lazy_re(r"<!--")
 _SUBJECT_RE = lazy_re(r"(?:\w+(?:\(([^()]{1,30})\))?!?: +)?(.+?)(?: \(#\d+\))?$")
@@ -102,7 +100,8 @@ def compose_overview(
     """The overview of a session with these events; `records` are ids, titles and types of what they
     made."""
     ordered = sorted(events, key=lambda event: event.id)
-    said, later, distilled = _gather(ordered), _gather(ordered), _NOT_DISTILLED
+    said = later = _gather(ordered)
+    distilled = _NOT_DISTILLED
     for _, one in standing_distillations(ordered):
         if one.model == BY_RULES:  # it has records alone
             continue
@@ -215,16 +214,9 @@ def _title(said: _Said, first: Event) -> str:
 
 def _plan(said: _Said) -> str:
     """The title of the last plan that was approved or given."""
-    found = ""
-    for turn in said.turns:
-        found = next(
-            (one for text in turn.asked if (one := plan_title(text, is_prompt=True))), found
-        )
-        spoken = turn_summary.utterances(turn.done.message)
-        for before, after in pairwise(spoken):
-            if after == turn_summary.PLAN_APPROVAL and before.role == AGENT:
-                found = plan_title(before.text) or found
-    return found
+    spoken = (turn_summary.utterances(turn.done.message) for turn in said.turns)
+    plans = [plan.title for some in spoken for plan in find_plans(some)]
+    return plans[-1] if plans else ""
 
 
 def _best_of(commits: Sequence[Commit]) -> str:
