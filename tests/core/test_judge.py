@@ -73,6 +73,7 @@ def test_a_rule_that_was_agreed_to_is_one_at_once(words, type_):
 
 @pytest.mark.parametrize("words", [
     "Should we never use sleep in a test?",
+    "I'd prefer that.",
     "The counter was incremented but never asserted.",
     "Can you always run the tests before you stop?",
     "Run the tests again and commit them.",

@@ -160,8 +160,9 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             reply = _reply(turns, number, at)
             is_changed = bool(turn.done.changed_files or turn.done.commits)
             for line in sentences:
-                is_rule = _says("rule", line)
-                is_choice = _says("choice", line) and _names_subject(line)
+                is_rule = _says("rule", line) and _names_subject(line, 1)
+                is_choice = _says("choice", line) and _names_subject(line, _MIN_SUBJECT_WORDS)
+                is_choice = is_choice and not _says("impersonal", line)  # pasted
                 if _says("no purpose", line) or not (is_rule or is_choice):
                     continue
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
@@ -171,13 +172,9 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             is_first = is_first and not (one.role == USER and not one.about)
 
 
-def _names_subject(line: str) -> bool:
-    """Whether a sentence says what it is about, and somebody speaks in it: what is long and
-    impersonal is pasted."""
-    words = token_set(line) - _cue_words()
-    return (len(words) >= _MIN_SUBJECT_WORDS or not line.isascii()) and not _says(
-        "impersonal", line
-    )
+def _names_subject(line: str, least: int) -> bool:
+    """Whether a sentence says what it is about, in so many words."""
+    return len(token_set(line) - _cue_words()) >= least or not line.isascii()
 
 
 def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
