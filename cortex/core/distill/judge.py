@@ -43,7 +43,7 @@ _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
 _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, which makes them one
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
-# By what speaks for it: the first are kept first.
+# Ranks, by what speaks for a record.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
 
 
@@ -54,7 +54,7 @@ class _JudgedTurn(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A record that speaks for itself, the less the higher its rank."""
+    """A record that may be kept; those of a lower rank are kept first."""
 
     rank: int
     record: DistilledRecord
@@ -102,6 +102,7 @@ def _cue_words() -> frozenset[str]:
 
 
 def _says(section: str, text: str) -> bool:
+    """Whether a pattern of this section of judge.txt stands in a text, in any case."""
     return _pattern(section).search(text.lower().replace("’", "'")) is not None
 
 
@@ -127,6 +128,7 @@ def _record(
 
 
 def _cut(text: str) -> str:
+    """A text of at most `_MAX_DETAILS_CHARS` characters, cut at a line end where there is one."""
     if len(text) <= _MAX_DETAILS_CHARS:
         return text.strip()
     end = text.rfind("\n", _MAX_DETAILS_CHARS // 2, _MAX_DETAILS_CHARS)
@@ -168,7 +170,7 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
                 if (agreed or is_changed) and (is_rule or not is_first):
                     rank = _RULE if is_rule else _ASSENT if agreed else _ACTED_ON
-                    yield _Found(rank, _of_words(turn, line, is_rule=is_rule))
+                    yield _Found(rank, _choice_record(turn, line, is_rule=is_rule))
             is_first = is_first and not (one.role == USER and not one.about)
 
 
@@ -185,7 +187,8 @@ def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
     return said[0].text if said and said[0].role == AGENT else ""
 
 
-def _of_words(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
+def _choice_record(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
+    """The record of a person's sentence, from where its subject begins."""
     opening = _pattern("openings").match(line.lower())
     line = line[opening.end() if opening else 0 :] or line
     type_ = "preference" if is_rule else "decision"
@@ -228,7 +231,7 @@ def _find_commits(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             if revert := _REVERT_RE.match(commit.subject):
                 found = [pair for pair in found if pair[0].subject != revert[1]]
             elif len(commit.body.split()) >= _MIN_BODY_WORDS and not is_bookkeeping(commit.subject):
-                found.append((commit, _Found(_COMMIT, _of_commit(turn, commit, asks))))
+                found.append((commit, _Found(_COMMIT, _commit_record(turn, commit, asks))))
         asks = [] if turn.done.commits else asks
     return (one for _, one in reversed(found))
 
@@ -244,7 +247,9 @@ def _asks_of(one: Utterance) -> list[str]:
     return [line for line in _own_sentences(one) if not _says("bookkeeping", line)]
 
 
-def _of_commit(turn: _JudgedTurn, commit: Commit, asks: Sequence[str]) -> DistilledRecord:
+def _commit_record(turn: _JudgedTurn, commit: Commit, asks: Sequence[str]) -> DistilledRecord:
+    """The record of a commit: a fix, a decision if it or the person chose something, else a
+    learning."""
     lines = " ".join(shorten(line, _MAX_LINE_CHARS) for line in asks[-_MAX_ASKS:])
     chosen = _says("contrast", commit.body) or any(
         _says("choice", line) or _says("rule", line) for line in asks

@@ -64,7 +64,7 @@ class SessionOverview(NamedTuple):
     last_event: str  # the greatest id of its events; empty when none of them can be read
 
 
-class _ToldTurn(NamedTuple):
+class _OverviewTurn(NamedTuple):
     """What was said and done in one event."""
 
     asked: list[str]  # by a person
@@ -75,7 +75,7 @@ class _ToldTurn(NamedTuple):
 class _Said(NamedTuple):
     """What was said and done in a session, in the order of its events."""
 
-    turns: list[_ToldTurn]
+    turns: list[_OverviewTurn]
     title: str  # the host's own
     branch: str
     goal: str  # as `cortex session start` takes it
@@ -180,7 +180,7 @@ def _gather(ordered: Sequence[Event]) -> _Said:
             said = said._replace(summary=max(text, said.summary, key=len))
         elif event.type == "prompt":
             asked = [turn.message] if is_person(turn.message) else []
-            said.turns.append(_ToldTurn(asked, [], turn))
+            said.turns.append(_OverviewTurn(asked, [], turn))
         elif event.type in ("stop", "pre_compact"):
             spoken = turn_summary.utterances(turn.message)
             asked = [
@@ -189,7 +189,7 @@ def _gather(ordered: Sequence[Event]) -> _Said:
                 if one.role == USER and not one.about and is_person(one.text)
             ]
             messages = [one.text for one in spoken if one.role == AGENT]
-            said.turns.append(_ToldTurn(asked, messages, turn))
+            said.turns.append(_OverviewTurn(asked, messages, turn))
     return said
 
 
@@ -199,7 +199,9 @@ def _title(said: _Said, first: Event) -> str:
     if is_headless(first.session):
         return f"Headless runs of {first.at[:10]}"
     requests = (one for turn in said.turns for one in turn.done.pull_requests if one.subject)
-    done = _plan(said) or _best_of(said.commits()) or _best_of([*requests])
+    done = (
+        _plan(said) or _most_telling_subject(said.commits()) or _most_telling_subject([*requests])
+    )
     texts = [*said.prompts(), *said.messages()]
     title = as_title(said.goal) or with_topics(as_title(done or said.title), texts)
     title = title or choose_title(said.prompts(), [*said.messages(), " ".join(said.files())])
@@ -219,7 +221,7 @@ def _plan(said: _Said) -> str:
     return plans[-1] if plans else ""
 
 
-def _best_of(commits: Sequence[Commit]) -> str:
+def _most_telling_subject(commits: Sequence[Commit]) -> str:
     """The subject of the commit, or the pull request, that says most, its kind behind it."""
     some = [one for one in commits if not is_bookkeeping(one.subject)]
     best = max(some, key=lambda one: len(one.body), default=None)
