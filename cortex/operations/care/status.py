@@ -182,7 +182,15 @@ def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
         tiers=(TIER_CURRENT,), has_id=True, not_types=("session", "plan", "meeting")
     )
     rows = catalogue.find(wanted, "-date", _MAX_READ)
-    made = (row for row in rows if row.events and not (row.pinned or row.topic))
+    # They had a confidence of .60 to .70; so hardly any other note is read.
+    made = (
+        row
+        for row in rows
+        if row.events
+        and not (row.pinned or row.topic)
+        and row.confidence is not None
+        and 0.5 < row.confidence <= 0.7
+    )
     mark, count = f"\n  layer: {PASSAGE_LAYER}\n".encode(), 0
     for row in made:
         with suppress(CortexError, OSError):  # told by doctor
