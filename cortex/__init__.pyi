@@ -143,6 +143,7 @@ class Vault:
         dry_run: bool = False,
         print_prompt: bool = False,
         answer: str | None = None,
+        answer_text: str | None = None,
     ) -> DistillResult:
         """Have a model of your own summarize sessions as records."""
 

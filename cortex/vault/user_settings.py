@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TypeGuard
 
@@ -18,7 +18,9 @@ WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"  # the folder that a host has open, in w
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
 _MAX_BYTES = 64 * 1024
 _NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
+AGENT, COMMAND = "agent", "command"  # who distills
 _FORMS = {
+    "by": '"agent" or "command"',
     "command": 'a list of words: command = ["claude", "-p"]',
     "auto": "true or false",
     **dict.fromkeys(_NUMBERS, "a number, not below 0"),
@@ -34,6 +36,7 @@ _SEMANTIC_VARIABLES = {
 class DistillSettings(NamedTuple):
     """Which model distills sessions, and how often."""
 
+    by: str = COMMAND  # or agent: that of the next session is asked to
     command: tuple[str, ...] = ()  # reads a prompt on standard input; none: nothing is asked
     auto: bool = True  # also by itself, after the end of a session
     timeout: float = 300.0  # seconds for an answer
@@ -110,6 +113,9 @@ def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettin
                 chosen = chosen._replace(command=words)
                 continue
             form = _FORMS[key]
+        elif key == "by" and value in (AGENT, COMMAND):
+            chosen = chosen._replace(by=str(value))
+            continue
         elif key == "auto" and isinstance(value, bool):
             chosen = chosen._replace(auto=value)
             continue
@@ -127,15 +133,16 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def add_distill_command(words: tuple[str, ...]) -> str:
-    """Write a `[distill]` command into the settings; their path. Or `InvalidInputError`."""
+def add_distill_setting(name: str, value: str | Sequence[str]) -> str:
+    """Write a setting below `[distill]`, which has none yet; the path of the settings. Or
+    `InvalidInputError`."""
     path = settings_file()
     before = files.read_bounded(path, _MAX_BYTES, follow=True)
     if b"[distill]" in before or files.why_unreadable(path, follow=True):
         raise InvalidInputError(f"{path} has settings for it already", "change them there")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    # A list of JSON strings is one of TOML too.
-    table = f"[distill]\ncommand = {json.dumps(words, ensure_ascii=False)}\n"
+    # A string or a list of strings in JSON is one in TOML too.
+    table = f"[distill]\n{name} = {json.dumps(value, ensure_ascii=False)}\n"
     data = b"\n".join(filter(None, (before, table.encode())))
     private.replace(os.path.realpath(path), data, durable=True)
     return path

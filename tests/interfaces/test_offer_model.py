@@ -70,6 +70,14 @@ def test_a_yes_is_written_into_the_users_own_settings_beside_what_stands_there(h
     assert "May claude" not in install(home, "\n")
 
 
+def test_the_agent_of_the_next_session_may_be_asked_instead(home: Path) -> None:
+    seen = install(home, "a\n")
+    assert "reads up to 20,000 tokens" in " ".join(seen.split())
+    file = home / "config/cortex/config.toml"
+    assert file.read_text() == '[distill]\nby = "agent"\n'
+    assert "May claude" not in install(home, "y\n")
+
+
 def test_without_a_terminal_nothing_is_asked(home: Path) -> None:
     words = [sys.executable, "-m", "cortex", "hooks", "install", "claude"]
     done = subprocess.run(

@@ -19,7 +19,7 @@ from cortex.core.text.value import NamedTuple
 
 MAX_PARTS = 3
 MAX_TEXT_CHARS = 100_000  # characters of a text that are sent
-_TURN_TOKENS = 52_000  # of a part of 60,000, beside the instructions and what is known
+TURN_TOKENS = 52_000  # of a part of 60,000, beside the instructions and what is known
 # Of a message of the agent in a session that is too long, by steps; 0 for all of it.
 _MESSAGE_CHARS = (0, 8000, 4000, 2000, 1000, 500, 250)
 _MAX_PERSON_CHARS = 6_000  # of one message of the person; what is longer is pasted
@@ -55,30 +55,33 @@ class SessionPart(NamedTuple):
     text: str
 
 
-def plan_parts(ordered: Sequence[Event], most: int = MAX_PARTS) -> list[SessionPart]:
-    """The turns of a session in at most so many parts. Of a session that is too long the
+def plan_parts(
+    ordered: Sequence[Event], most: int = MAX_PARTS, tokens: int = TURN_TOKENS
+) -> list[SessionPart]:
+    """The turns of a session in at most so many parts of so many tokens. Of a session that is too long the
     agent's long messages are cut in their middle; turns that still find no room are left out."""
     # Parts are seldom full to the last token; one alone is.
-    room = int((most - (0.5 if most > 1 else 0)) * _TURN_TOKENS)
+    room = int((most - (0.5 if most > 1 else 0)) * tokens)
     read = [turn for turn in map(_read_turn, ordered) if turn.said or turn.done]
     turns: list[tuple[str, str, int]] = []
     for limit in _MESSAGE_CHARS:
         texts = [(turn.event, _format_turn(turn, limit)) for turn in read]
         # A token has about 4 characters.
         is_last = limit == _MESSAGE_CHARS[-1]
-        if not is_last and sum(len(text) for _, text in texts) > 6 * most * _TURN_TOKENS:
+        if not is_last and sum(len(text) for _, text in texts) > 6 * most * tokens:
             continue
         turns = [(id_, text, count_tokens(text)) for id_, text in texts]
-        if sum(size for _, _, size in turns) <= room:
+        sizes = [size for _, _, size in turns]
+        if sum(sizes) <= room and max(sizes, default=0) <= tokens:
             break
     parts: list[SessionPart] = []
     batch: list[tuple[str, str, int]] = []
     for one in [*turns, None]:
-        if batch and (one is None or sum(turn[2] for turn in batch) + one[2] > _TURN_TOKENS):
+        if batch and (one is None or sum(turn[2] for turn in batch) + one[2] > tokens):
             ids, said = tuple(turn[0] for turn in batch), "\n\n".join(turn[1] for turn in batch)
             parts.append(SessionPart(ids, said))
             batch = []
-        if one and one[2] <= _TURN_TOKENS:
+        if one and one[2] <= tokens:
             batch.append(one)
     return parts[:most]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from cortex.core.model import event as events
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 
@@ -15,6 +16,7 @@ MAX_RECORDS = 12  # of one answer
 DISTILLED_TYPES = frozenset((
     "decision", "rejection", "preference", "gotcha", "bugfix", "pattern", "learning",
     "architecture", "config",
+    "context", "progress", "code_description", "code",  # of seed 003
 ))  # fmt: skip
 RELATIONS = ("refines", "contradicts", "supersedes")
 BY_RULES = "rules"  # the model of a judgement of rules (`core/distill/judge.py`)
@@ -40,6 +42,7 @@ class DistilledRecord(NamedTuple):
     relation: str = ""  # of `RELATIONS`
     target: str = ""  # the id of the record to which that relation leads
     details: str = ""  # of a judgement of rules alone: what else is said, in markdown
+    scope: str = ""  # personal or global: it is not the project's, and in no event of it
 
 
 class Distillation(NamedTuple):
@@ -56,7 +59,10 @@ class Distillation(NamedTuple):
 
 def compose_distillation(one: Distillation) -> str:
     """The text of the event that holds a distillation; `parse_distillation` reads it back."""
-    table = one._asdict() | {"records": [record._asdict() for record in one.records]}
+    records = [record._asdict() for record in one.records]
+    for record in records:
+        del record["scope"]
+    table = one._asdict() | {"records": records}
     # What a model wrote must not close the fence around it.
     return json.dumps(table, ensure_ascii=False, indent=1).replace("`", "\\u0060").join(_FENCE)
 
@@ -106,7 +112,7 @@ def read_record(said: object, *, least: int = MIN_STATEMENT_CHARS) -> DistilledR
     confidence, priority = said.get("confidence"), said.get("priority")
     tags = (tag.lower() for tag in _read_lines(said, "tags", _MAX_TAGS))
     kind, target = _read_relation(said)
-    details = said.get("details")
+    details, scope = said.get("details"), _read_text(said, "scope", 40).lower()
     return DistilledRecord(
         type_, statement, _read_text(said, "reason", _MAX_STATEMENT_CHARS),
         _read_text(said, "where", _MAX_LINE_CHARS),
@@ -114,6 +120,7 @@ def read_record(said: object, *, least: int = MIN_STATEMENT_CHARS) -> DistilledR
         priority if isinstance(priority, int) and 1 <= priority <= 10 else 0,
         tuple(filter(events.is_tag, tags)), quote, _read_text(said, "event", 40), kind, target,
         details[:_MAX_DETAILS_CHARS].strip() if isinstance(details, str) else "",
+        scope if scope in ONE_PERSONS_SCOPES else "",
     )  # fmt: skip
 
 

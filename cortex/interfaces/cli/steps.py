@@ -23,6 +23,10 @@ from cortex.vault import private, user_folders, user_settings
 from cortex.vault.locate import real_folder
 
 _DECLINED_FILE = "distill-declined"  # in the folder of all states
+_AGENT_TERMS = (
+    "The agent of the next session is asked to, at its start, for one session: it reads up to 20,000"
+    " tokens of it, or several times so many of a long one, and no program is run."
+)
 _TERMS = (
     "It would be sent what was said and done in a session, without secrets, after its end: up to"
     " 60,000 tokens, three times for a long one, at most 20 times and 2 dollars a day."
@@ -153,23 +157,33 @@ def ask_for_model(hosts: Sequence[str]) -> None:
     command = _find_command(hosts)
     if not command or not has_terminal():
         return
-    print(f"\nMay {command[0]} say of each session what is worth knowing? {_TERMS}")
-    print(f"It would run: {escape(shlex.join(command))}")
-    if (is_yes := _answer("[y/N] ")) is None:
-        return
+    print(f"\nMay {command[0]} say of each session what is worth knowing?")
+    print(f"  y  {_TERMS}\n     It would run: {escape(shlex.join(command))}")
+    print(f"  a  {_AGENT_TERMS}")
     try:
-        path = user_settings.add_distill_command(command) if is_yes else _decline()
+        said = input("[y/a/N] ").strip().lower()[:1]
+    except EOFError:
+        return
+    choices: dict[str, tuple[str, str | Sequence[str]]] = {
+        "y": ("command", command),
+        "a": ("by", user_settings.AGENT),
+    }
+    chosen = choices.get(said)
+    try:
+        path = user_settings.add_distill_setting(*chosen) if chosen else _decline()
     except (CortexError, OSError) as error:
         print(f"not written: {escape(str(error))}")
         return
     after = "auto = false below [distill] leaves it to cortex distill"
+    after = "from the next session on" if said == "a" else after
     later = "no; cortex distill --help says how to begin later"
-    print(f"{escape(path)}: {after}" if is_yes else later)
+    print(f"{escape(path)}: {after}" if chosen else later)
 
 
 def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:
     settings, problems = user_settings.load_distill()
-    if settings.command or problems or os.path.lexists(_declined_path()):
+    has_chosen = settings != user_settings.DistillSettings()
+    if has_chosen or problems or os.path.lexists(_declined_path()):
         return ()
     commands = (load_host(name).model_command for name in hosts if name in HOST_NAMES)
     return next((command for command in commands if command and shutil.which(command[0])), ())

@@ -9,7 +9,9 @@ from cortex.core.briefing.injected import SURFACE_FILE
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.context_markers import CONTRACT, wrap
 from cortex.core.text.light import suppress
+from cortex.core.text.strings import cortex_command
 from cortex.hosts import load_host
 from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, mark_injected
@@ -17,8 +19,11 @@ from cortex.operations.capture.sanitize import sanitize_name
 from cortex.operations.capture.workspace import Workspace
 from cortex.operations.sessions.hook_briefing import briefing_for_hook, contract_for
 from cortex.vault.locate import Vault
+from cortex.vault.state import unwritten
 from cortex.vault.state.reminder_log import reset_reminders
 
+# What prints the prompt about a session, and what takes the answer.
+_WRITE_UP = (("--print-prompt",), ("--answer", "-"))
 # Sources of a start before which the agent's context was emptied.
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 
@@ -36,10 +41,32 @@ def context_for_agent(vault: Vault, caller: Caller, payload: HookEvent, place: W
             vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
         )
         _write_surface(vault, caller, place)
-    text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
+    asked = "" if payload.source == "compact" else _ask_to_write_up(vault, caller, payload, place)
+    text = "\n\n".join(filter(None, (briefing, contract_for(vault), asked)))
     if text and load_host(payload.host).is_briefed_once and not mark_injected(vault, payload, text):
         return ""
     return text
+
+
+def _ask_to_write_up(vault: Vault, caller: Caller, payload: HookEvent, place: Workspace) -> str:
+    """What asks the agent to write up a session of the project; empty for none, and mostly."""
+    session = sanitize_name(payload.session)
+    due = unwritten.next_to_ask(vault, caller, place.project, session)
+    if due is None:
+        return ""
+    from cortex.vault import user_settings  # noqa: PLC0415  hardly ever
+
+    if user_settings.load_distill()[0].by != user_settings.AGENT:
+        return ""
+    name, day = due
+    with suppress(CortexError, OSError):
+        unwritten.mark_asked(vault, caller, name)
+    prompt, answer = (cortex_command("distill", name, *words) for words in _WRITE_UP)
+    return wrap(
+        CONTRACT,
+        f"Session {name} of {day} is not written up. When your task leaves time: `{prompt}`, then"
+        f" `{answer}` with your JSON; or the tool distill. Its person wants that.",
+    )
 
 
 def _write_surface(vault: Vault, caller: Caller, place: Workspace) -> None:

@@ -83,7 +83,8 @@ def mcp(
     Example: cortex mcp install claude cursor
     Example: cortex mcp --http 127.0.0.1:8765
     """
-    selected = select_tools(tools or ("default",))
+    by_agent = not tools and user_settings.load_distill()[0].by == user_settings.AGENT
+    selected = select_tools(tools or (("default", "distill") if by_agent else ("default",)))
     if action == "serve":
         if hosts or user or dry_run or (allow and not http):
             message = "hosts, --user and --dry-run go with install and remove, --allow with --http"

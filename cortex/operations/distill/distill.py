@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cortex.core.distill.answer import (
     MAX_ANSWER_BYTES,
@@ -16,10 +16,12 @@ from cortex.core.distill.answer import (
     read_answer,
     read_cost,
 )
+from cortex.core.extract.candidate import make_title
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import (
     Distillation,
+    DistilledRecord,
     compose_distillation,
     standing_distillations,
 )
@@ -50,6 +52,7 @@ from cortex.operations.distill.distill_plan import (
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
 from cortex.operations.find.resolve_note import command
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.records.save import MIN_GLOBAL_CONFIDENCE, save
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
@@ -57,7 +60,7 @@ from cortex.operations.upkeep.settle import LASTING_TYPES
 from cortex.vault import files, user_settings
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
-from cortex.vault.state import distill_log
+from cortex.vault.state import distill_log, unwritten
 from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.state.distill_log import DistillRun
 
@@ -101,18 +104,20 @@ def distill(
     dry_run: bool = False,
     print_prompt: bool = False,
     answer: Annotated[str | None, OUTSIDE_PATH] = None,
+    answer_text: str | None = None,
 ) -> DistillResult:
     """Have a model of your own summarize sessions as records.
 
-    And what of them is worth knowing. The model is a command that you name in your own settings, never
-    in those of a vault: it reads a prompt on standard input and answers JSON. It is given the turns
-    without secrets, branch, commits and the nearest records. A record is kept if its quote stands in the
-    session and bears it out. What is kept becomes an event, and takes the place of what rules made of the
-    same turns, unless somebody has edited, pinned or linked that. Decisions, rejections and preferences
-    that it does not name stay. By itself this runs after the end of a
-    session, within runs_per_day and dollars_per_day, unless auto = false.
+    The model is a command that you name in your own settings, never in those of a vault: it reads a prompt
+    on standard input and answers JSON. It is given the turns without secrets, branch, commits and the
+    nearest records. A record is kept if its quote stands in the session and bears it out. What is kept
+    becomes an event, and takes the place of what rules made of the same turns, unless somebody has edited,
+    pinned or linked that, or it is a decision, rejection or preference that it does not name. By itself
+    this runs after a session, within runs_per_day and dollars_per_day, unless auto = false.
 
-    Without a command any chat will do: --print-prompt, then --answer with what it said.
+    Without a command any chat will do: --print-prompt, then --answer with what it said. With by = "agent"
+    in your settings the agent of the next session is asked to. A long session has several prompts: each
+    answer leads to the next. Records with the scope personal or global go to your own vault.
 
     sessions: names of sessions, or the beginnings of names
     since: all sessions that went on after this: 7d, or a day
@@ -122,27 +127,24 @@ def distill(
     dry_run: say what would be asked, and how large it is
     print_prompt: print the prompt of one session instead of asking
     answer: a file with the answer to that prompt; a single - reads standard input
+    answer_text: the answer itself, a JSON object
 
     Example: cortex distill 5f0c7a52 --dry-run
     Example: cortex distill --print-prompt 5f0c7a52 | claude -p | cortex distill 5f0c7a52 --answer -
     Example: cortex distill --since 7d
     """
     names = sessions or []
-    by_hand = print_prompt or answer is not None
-    _check_choice(
-        bool(names) + all + due + (since is not None),
-        len(names),
-        by_hand=by_hand,
-        modes=print_prompt + (answer is not None) + dry_run,
-    )
+    modes = print_prompt + (answer is not None) + (answer_text is not None)
+    choices = bool(names) + all + due + (since is not None)
+    _check_choice(choices, len(names), by_hand=modes > 0, modes=modes + dry_run)
     rows, problems = query_fresh(
         vault,
         caller,
         lambda index: _choose_rows(vault, index, names, since=since, due=due, at=caller.now),
     )
-    if by_hand:
-        plan = plan_session(vault, caller, rows[0], again=again)
-        result = _by_hand(vault, caller, plan, answer)
+    if modes and not dry_run:
+        said = answer_text if answer is None else _read_answer_file(caller, answer)
+        result = _by_hand(vault, caller, rows[0], said, again=again)
     else:
         result = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
     sessions_ = (_with_staying(vault, caller, one) for one in result.sessions)
@@ -174,14 +176,27 @@ def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None
         raise InvalidInputError(message, hint)
 
 
-def _by_hand(vault: Vault, caller: Caller, plan: DistillPlan, answer: str | None) -> DistillResult:
-    """The prompt for the next part of a session, or what comes of an answer to it."""
-    if not plan.parts:
-        message = f"all of {session_name(plan.row)} is distilled"
-        raise NotFoundError(message, "--again takes it from its beginning")
-    if answer is None:
-        return DistillResult((), 0.0, False, plan.prompt(0))
-    table = read_answer(_read_answer_file(caller, answer))
+def _by_hand(
+    vault: Vault, caller: Caller, row: NoteRow, said: str | None, *, again: bool
+) -> DistillResult:
+    """The prompt for the next part of a session, or what comes of what was said to it. Of answers at the
+    same time the second sees what the first has left."""
+    with lock(os.path.join(vault.state_folder(), "answer.lock"), "answer", wait=30.0):
+        plan = plan_session(vault, caller, row, again=again, by_hand=True)
+        if not plan.parts:
+            message = f"all of {session_name(plan.row)} is distilled"
+            raise NotFoundError(message, "--again takes it from its beginning")
+        if said is None:
+            return DistillResult((), 0.0, False, plan.prompt(0))
+        return _take_answer(vault, caller, plan, said)
+
+
+def _take_answer(vault: Vault, caller: Caller, plan: DistillPlan, said: str) -> DistillResult:
+    """What comes of an answer to the first of the parts."""
+    if not said.strip() or len(said) > MAX_ANSWER_BYTES:
+        size = f"longer than {MAX_ANSWER_BYTES:,} characters" if said.strip() else "empty"
+        raise InvalidInputError(f"the answer is {size}", "give the JSON object that the model said")
+    table = read_answer(said)
     done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
     done = done._replace(left=len(plan.parts) - 1)
     return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
@@ -299,12 +314,16 @@ def _keep_answer(
     known = [id_ for id_, _ in (*plan.context.known, *plan.context.own)]
     quotes = SessionQuotes(plan.events, beside=str(plan.context))
     checked = check_answer(table, plan.context.handle, quotes, known)
-    one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
+    one, own = _split_by_scope(checked.distillation)
+    one = one._replace(covers=plan.parts[number].events, model=model)
     title = one.title or plan.row.title
     result = _preview(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
+    if len(plan.parts) == number + 1:
+        unwritten.forget(vault, session_name(plan.row))
     if one in standing:
         return result._replace(outcome=UP_TO_DATE), one
+    saved = [_save_own(vault, caller, plan.row.project, record) for record in own]
     # Behind the others of the session, so that the later answer stands even within a second.
     last = max((event.id for event in plan.events), default="")
     id_ = new_event_id(caller)
@@ -319,7 +338,30 @@ def _keep_answer(
     layout = vault.layout()
     paths = (path for path, _ in made.records if not layout.is_in(path, "sessions"))
     ids = tuple(path.rpartition("/")[2].removesuffix(".md") for path in paths)
-    return result._replace(records=ids), one
+    return result._replace(records=(*ids, *saved)), one
+
+
+def _split_by_scope(one: Distillation) -> tuple[Distillation, list[DistilledRecord]]:
+    """A distillation with the records of its project, and those that are the person's own. What holds
+    everywhere only if the model is sure of it is the project's."""
+    own = [
+        record
+        for record in one.records
+        if record.scope == "personal"
+        or (record.scope == "global" and record.confidence > MIN_GLOBAL_CONFIDENCE)
+    ]
+    kept = tuple(record._replace(scope="") for record in one.records if record not in own)
+    return one._replace(records=kept), own
+
+
+def _save_own(vault: Vault, caller: Caller, project: str, one: DistilledRecord) -> str:
+    """Save a record in the person's own vault; its id."""
+    scope: Literal["personal", "global"] = "global" if one.scope == "global" else "personal"
+    return save(
+        vault, caller, make_title(one.statement.rstrip(".")), type=one.type, what=one.statement,
+        why=one.reason, where=one.where, project=project, scope=scope, tags=one.tags,
+        confidence=one.confidence, priority=one.priority or None,
+    ).id  # fmt: skip
 
 
 def _preview(plan: DistillPlan) -> DistilledSession:
@@ -331,17 +373,11 @@ def _preview(plan: DistillPlan) -> DistilledSession:
 
 def _read_answer_file(caller: Caller, answer: str) -> str:
     """The answer in a file, or in a text that was read from standard input."""
-    if not answer.strip():
-        raise InvalidInputError("the answer is empty", "give the JSON object that the model said")
-    if "{" in answer or "\n" in answer:
-        return answer[:MAX_ANSWER_BYTES]
+    if not answer.strip() or "{" in answer or "\n" in answer:
+        return answer
     path = os.path.join(caller.cwd, os.path.expanduser(answer))
     if not os.path.isfile(path):
         message = f"{shorten(answer, 100)!r} is neither a file nor an answer"
         hint = "give a file with the JSON object; a single - reads it from stdin"
         raise NotFoundError(message, hint)
-    data = files.read_bounded(path, MAX_ANSWER_BYTES + 1, follow=True)
-    if len(data) > MAX_ANSWER_BYTES:
-        message = f"{answer} holds more than {MAX_ANSWER_BYTES:,} bytes"
-        raise InvalidInputError(message, "give the JSON object alone")
-    return data.decode("utf-8", "replace")
+    return files.read_bounded(path, 2 * MAX_ANSWER_BYTES, follow=True).decode("utf-8", "replace")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cortex.core.distill.prompt import (
     MAX_PARTS,
+    TURN_TOKENS,
     SessionContext,
     SessionPart,
     build_prompt,
@@ -26,16 +27,16 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_session import last_event_time, session_name
 from cortex.operations.find.show import read_note
+from cortex.operations.upkeep.judge import is_of_this_machine
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
-from cortex.vault.state import distill_log, session_state
+from cortex.vault.state import distill_log
 from cortex.vault.user_settings import DistillSettings
 
 # Events that a model reads: what was said and done, and how a session was begun and ended.
@@ -44,6 +45,7 @@ _MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
 # Of a record's title that the session must hold to be named as known.
 _MIN_TITLE_WORDS, _MIN_TITLE_SHARE = 3, 0.5
 _GIT_TIMEOUT_SECONDS = 5.0
+_HAND_TOKENS = 18_000  # of a part: Claude Code shows 25,000 of an answer, with all around it
 _RECENT_SECONDS, _QUIET_SECONDS = 2 * 24 * 3600, 600
 _MIN_TOKENS = 300  # of what a model is asked about by itself
 _MAX_FAILURES = 2  # of one session in a day
@@ -66,8 +68,11 @@ class DistillPlan(NamedTuple):
         return build_prompt(self.context, self.parts[number], at, total, self.before)
 
 
-def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> DistillPlan:
-    """What there is to ask: the turns after the last one that is distilled, or all `again`."""
+def plan_session(
+    vault: Vault, caller: Caller, row: NoteRow, *, again: bool, by_hand: bool = False
+) -> DistillPlan:
+    """What there is to ask: the turns after the last one that is distilled, or all `again`. `by_hand`: in
+    smaller parts, since hosts cut what is longer."""
     # Another process may have distilled it while this one waited.
     row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
     all_events = _read_events(vault, row)
@@ -75,8 +80,9 @@ def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> 
     answers = [one for _, one in standing_distillations(all_events) if one.model != BY_RULES]
     standing = [] if again else answers
     end = max((id_ for one in standing for id_ in one.covers), default="")
-    left = max(1, MAX_PARTS - len(standing))
-    parts = plan_parts([event for event in turns if event.id > end], left)
+    tokens = _HAND_TOKENS if by_hand else TURN_TOKENS
+    left = max(1, MAX_PARTS * TURN_TOKENS // tokens - len(standing))
+    parts = plan_parts([event for event in turns if event.id > end], left, tokens)
     words = token_set(" ".join(part.text for part in parts)[:200_000])
     known, own = query_index(
         vault,
@@ -169,17 +175,11 @@ def due_rows(vault: Vault, rows: list[NoteRow], now: str) -> list[NoteRow]:
     found = []
     for row in rows:
         age = epoch_seconds(now) - epoch_seconds(last_event_time(row) or row.created)
-        if age <= _RECENT_SECONDS and _is_of_this_machine(vault, session_name(row)):
+        if age <= _RECENT_SECONDS and is_of_this_machine(vault, session_name(row)):
             note = read_note(vault, row.path)
             if age >= _QUIET_SECONDS or (note and note.get("ended")):
                 found.append(row)
     return found
-
-
-def _is_of_this_machine(vault: Vault, session: str) -> bool:
-    """Whether hooks or an import captured a session here: others' are for their own models."""
-    keys = (session_state.session_key(host, session) for host in HOST_NAMES)
-    return any(session_state.load_cursor(vault, key).session for key in keys)
 
 
 def is_within_limits(settings: DistillSettings, part: SessionPart, row: NoteRow, now: str) -> bool:

@@ -35,7 +35,7 @@ from cortex.vault.locate import (
     real_folder,
 )
 
-_MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as seed 003 has it
+MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as seed 003 has it
 _NOT_GLOBAL = "kept for this project: an agent's scope global needs a confidence above 0.8"
 
 
@@ -153,7 +153,7 @@ def _place_by_scope(
 ) -> tuple[Vault, str, str]:
     """The vault in which a record of a scope lies, the scope that counts, and what to say of it. What
     a model calls true everywhere is so if it is sure of it."""
-    is_doubtful = caller.source == "mcp" and (confidence or 0) <= _MIN_GLOBAL_CONFIDENCE
+    is_doubtful = caller.source == "mcp" and (confidence or 0) <= MIN_GLOBAL_CONFIDENCE
     if scope == "global" and is_doubtful:
         return vault, "", _NOT_GLOBAL
     if scope in record.ONE_PERSONS_SCOPES:

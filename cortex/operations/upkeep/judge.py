@@ -12,12 +12,16 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import BY_RULES, compose_distillation, standing_distillations
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.text.strings import hash_bytes
+from cortex.hosts import HOST_NAMES
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.upkeep.inbox import InboxNormalizer
+from cortex.vault import user_settings
 from cortex.vault.locate import Vault
+from cortex.vault.state import session_state, unwritten
 from cortex.vault.state.unjudged import END, WAITING, list_due
 
 _MAX_EVENTS = 1000  # of a session, the last ones
+_MIN_UNWRITTEN_CHARS = 1200  # of the turns of a session that an agent is asked to write up
 
 
 def judge_ended(vault: Vault, caller: Caller, normalizer: InboxNormalizer) -> None:
@@ -33,10 +37,15 @@ def judge_ended(vault: Vault, caller: Caller, normalizer: InboxNormalizer) -> No
     due = list_due(waiting, caller)
     if waiting != before:  # first of all: a run that is killed is taken up again
         WAITING.write(vault, waiting)
+    by_agent = bool(due) and user_settings.load_distill()[0].by == user_settings.AGENT
     published = []
     for count, name in enumerate(due, start=1):
         caller.progress("judging sessions", count, len(due))
-        if judgement := _judge(normalizer, name):
+        ordered = normalizer.events_of_session(name)[-_MAX_EVENTS:]
+        turns = [event for event in ordered if event.type in READ_TYPES]
+        if by_agent and is_of_this_machine(vault, name) and _is_unwritten(ordered, turns):
+            unwritten.add(vault, name, turns[-1].project, turns[-1].at)
+        if judgement := _judge(ordered, turns, name):
             publish_event(vault, caller, judgement, is_retry=True)
             published.append(f"{judgement.id}.md")
     if published:
@@ -45,10 +54,22 @@ def judge_ended(vault: Vault, caller: Caller, normalizer: InboxNormalizer) -> No
         WAITING.write(vault, {name: last for name, last in waiting.items() if name not in due})
 
 
-def _judge(normalizer: InboxNormalizer, name: str) -> Event | None:
+def is_of_this_machine(vault: Vault, session: str) -> bool:
+    """Whether hooks or an import captured a session here: others' are for their own models."""
+    keys = (session_state.session_key(host, session) for host in HOST_NAMES)
+    return any(session_state.load_cursor(vault, key).session for key in keys)
+
+
+def _is_unwritten(ordered: list[Event], turns: list[Event]) -> bool:
+    """Whether enough was said that no model was told of."""
+    answers = (one for _, one in standing_distillations(ordered) if one.model != BY_RULES)
+    told = max((id_ for one in answers for id_ in one.covers), default="")
+    said = sum(len(event.text) for event in turns if event.id > told)
+    return said >= _MIN_UNWRITTEN_CHARS
+
+
+def _judge(ordered: list[Event], turns: list[Event], name: str) -> Event | None:
     """The event of a session's judgement; None where it bears out nothing, or no more than before."""
-    ordered = normalizer.events_of_session(name)[-_MAX_EVENTS:]
-    turns = [event for event in ordered if event.type in READ_TYPES]
     if not turns:
         return None
     found = judge_session(turns)

@@ -91,7 +91,7 @@ def _start_due(vault: Vault) -> None:
     if os.environ.get(_GUARD_VARIABLE) or not os.path.lexists(user_settings.settings_file()):
         return
     distill, _ = user_settings.load_distill()
-    if distill.command and distill.auto:
+    if distill.command and distill.auto and distill.by == user_settings.COMMAND:
         start_detached(vault, "distill", "--due")
 
 
