@@ -320,34 +320,43 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
     ("body", "said"),
     [
         (
-            "## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[e1]]\n- 2026-11-20 20:05 stop: It is mended. [[e2]]\n",
-            "It is mended.",
+            "## Outcome\n\nIt is **mended**.\n\n- All of it.\n\n<!-- overview e 3 x y -->\n\n## Events\n",
+            "It is mended. · All of it.",
         ),
-        ("## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[e1]]\n", "Mend it"),
         (
-            "## Summary\n\n### Goal\n\nA roof\n\n<!-- summary e 1 x -->\n\n## Events\n\n- 2026-11-20 20:05 stop: x [[e2]]\n",
+            "## Outcome\n\nIt holds.\n\n<!-- overview e 3 x y -->\n\n## Summary\n\n### Goal\n\nA roof\n\n<!-- summary e 1 x -->\n\n## Events\n",
             "A roof",
         ),
         ("", ""),
+        ("## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[20261120t200501z-aaaaaaaaaa]]\n", ""),
         (
-            """## Events
+            """## Outcome
 
-- 2026-11-20 20:05 stop: Decision: use slate. It is up. · changed src/a.py, `b.py` · pytest -q failed [[e1]]
-- 2026-11-20 20:06 stop: Use tin. Learned: it rusts · changed `b.py`, c/d.py and 3 more [[e2]]
+Decision: use slate. It is up. Use tin. Learned: it rusts
+
+## Changed
+
+- `src/a.py`
+- `b.py`
+- and 3 more
+- 1234567 lay the slates
+
+## Open
+
+- `c.py`
+
+<!-- overview e 9 x y -->
 """,
-            "It is up. · changed a.py, `b.py`, d.py · pytest -q failed",
+            "It is up. · changed a.py, b.py",
         ),
         (
-            "## Events\n\n- 2026-11-20 20:05 stop: Decision: use slate because it lasts. [MEMORY: learned] x [[e1]]\n",
+            "## Outcome\n\nDecision: use slate because it lasts. [MEMORY: learned] x\n\n<!-- overview e 3 x y -->\n",
             "",
         ),
         ("## Summary\n\n### Goal\n\nA roof. Decision: use slate.\n\n## Events\n", "A roof."),
     ],
 )
-def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_twice(
-    body, said
-) -> None:
-    body = re.sub(r"\[\[e(\d)\]\]", r"[[20261120t20050\1z-aaaaaaaaaa]]", body)
+def test_a_session_is_told_by_its_summary_or_outcome_and_no_decision_twice(body, said) -> None:
     assert session_excerpt(body, {bare_words("Use `tin`")}) == said
 
 

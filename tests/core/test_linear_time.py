@@ -353,7 +353,7 @@ READERS: dict[str, Call] = {
     "escapes": lambda text: (escape(text), escape_for_agent(text)),
     "context": lambda text: context_markers.strip_injected(f"<cortex-memory>\n{text}"),
     "a prompt": lambda text: (person_words.keep_of_prompt(text, "important"), person_words.keep_of_reply(text, "")),
-    "a briefing": lambda text: (excerpt.body_excerpt("a", text), excerpt.session_excerpt(text), excerpt.plan_steps(text)),
+    "a briefing": lambda text: (excerpt.body_excerpt("a", text), excerpt.session_excerpt(text, ()), excerpt.plan_steps(text)),
     "a line": lambda text: (excerpt.reason_line("a", text), pages.parse_page(text)),
     "a query": lambda text: query.parse(text, NOW),
     "settings": lambda text: parse_toml(f"a = 1\n{text}"),

@@ -397,16 +397,16 @@ def test_a_branch_or_project_that_nobody_knows_is_said(vault_from, home, git, co
 
 
 def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home):
-    body = "## Events\n\n- 2026-11-05 10:00 stop: Decision: use slate. · changed `glue.py` [[20261105t100000z-aaaaaaaaaa]]"
+    body = "## Outcome\n\nDecision: use slate.\n\n## Changed\n\n- `src/glue.py`\n\n<!-- overview e 6 x y -->\n\n## Events\n"
     vault = vault_from(
         record("one", "session", title="Session 5f0c7a52-6d3f-4b1e", body=body)
         + record("two", "session", title="Session 6", body="## Events\n")
         + record("three", "session", title="The roof", body=body)
     )
     text = brief(vault, caller_at(NOW, str(home))).text
-    assert "- 2026-11-01 changed `glue.py` [one]\n" in text
+    assert "- 2026-11-01 changed glue.py [one]\n" in text
     assert "[two]" not in text  # in which nothing was said
-    assert "- 2026-11-01 The roof: changed `glue.py` [three]\n" in text
+    assert "- 2026-11-01 The roof: changed glue.py [three]\n" in text
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../x", "a/../../b", "-x", "a b"])

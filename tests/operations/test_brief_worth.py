@@ -123,7 +123,7 @@ def test_a_line_ends_with_a_handle_that_show_takes(vault_from, home) -> None:  #
 def test_at_least_two_sessions_are_told(told) -> None:
     sessions = [
         record(f"day-{number}", "session", title=f"Day {number} of the long work on the roof of the house", session=f"s{number}",
-               body=f"## Events\n\n- 2026-11-0{number} 10:00 stop: {'Glued and glued again. ' * 20} [[2026110{number}t100000z-aaaaaaaaaa]]",
+               body=f"## Outcome\n\n{'Glued and glued again. ' * 20}\n\n<!-- overview e 3 x y -->\n",
                created=f"2026-11-0{number}T10:00:00Z")
         for number in range(1, 5)
     ]  # fmt: skip

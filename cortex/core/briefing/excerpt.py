@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from cortex.core.model.event import DISTILLED
-from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
+from cortex.core.model.generated_text import changed_files, event_lines, outcome_of, summary_of
 from cortex.core.model.note_status import decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
 from cortex.core.text.agent_escape import escape_for_agent
@@ -59,7 +58,7 @@ _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = lazy_re(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CODE_FENCE_RE = lazy_re(r"[ \t>]{0,12}(```|~~~)")
-_SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
+_SEPARATOR = " · "
 # What begins with one of these became a record. A pattern would take longer to compile than all
 # sessions to read.
 _RECORD_MARKERS = frozenset([
@@ -67,9 +66,11 @@ _RECORD_MARKERS = frozenset([
     "learnings:", "lesson:", "til:", "gotcha:", "pattern:", "convention:", "fix:", "fixed:", "bug:",
     "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
 ])  # fmt: skip
-# Lines that say what was wanted, or only that it ended.
-_REQUEST_TURNS = ("prompt", "session_start", "session_end")
-_EMPTY_TURN_PREFIX = "(no "  # how the events of a start and an end begin that said nothing
+_REQUEST_TURNS = (
+    "prompt",
+    "session_start",
+    "session_end",
+)  # what was wanted, or only that it ended
 
 
 class NoteBody(NamedTuple):
@@ -107,9 +108,9 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
     return escape_for_agent(line.replace("<!--", "<!- -").replace("-->", "-- >"))
 
 
-def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> str:
+def body_excerpt(title: str, body: str) -> str:
     """What a body adds to its title: what it labels as `what`, `why` and `learned`, else its first
-    paragraphs, at most so many characters of them."""
+    paragraphs."""
     labelled, plain = _read_body(title, body)
     what = labelled.get("what", "") or " ".join(plain)
     reasons = [
@@ -118,7 +119,7 @@ def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> st
         if name in labelled
     ]
     if not reasons:
-        return sanitize_line(what, most)
+        return sanitize_line(what, UNLABELLED_CHARACTERS)
     return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), *reasons]))
 
 
@@ -192,40 +193,18 @@ def plan_steps(body: str) -> list[PlanStep]:
     return found
 
 
-def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
-    """What a session's note says of it: its summary, else its outcome or what was said last, and
-    what was done. Sentences that became records of their own, by the word that they begin with or because they are
-    one of `titles` (as `folded`), are told there and not again."""
-    changed: dict[str, None] = {}
-    failed: dict[str, None] = {}
-    last = request = ""
-    for turn in event_lines(body):
-        if turn.excerpt.startswith(_EMPTY_TURN_PREFIX) or turn.type == DISTILLED:
-            continue
-        if turn.type in _REQUEST_TURNS:
-            request = turn.excerpt
-            continue
-        said = []
-        for part in turn.excerpt.split(_SEPARATOR):
-            if part.startswith(_CHANGED_PREFIX):
-                changed.update(dict.fromkeys(_changed_files(part.removeprefix(_CHANGED_PREFIX))))
-            elif part.endswith(_FAILED_SUFFIX):
-                failed[part] = None
-            else:
-                said.append(part)
-        last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
+def session_excerpt(body: str, titles: Collection[str]) -> str:
+    """What a session's note says of it: its summary, else its outcome, and the files that were
+    changed. Sentences that became records of their own, by the word that they begin with or because
+    they are one of `titles` (as `bare_words` gives them), are told there and not again."""
     summary = [line for line in summary_of(body).splitlines() if not line.startswith("#")]
-    wrote, came = (
-        _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs(text))
+    texts = (
+        _SEPARATOR.join(map(_strip_markup, _iter_paragraphs(text)))
         for text in ("\n".join(summary), outcome_of(body))
     )
-    done = [f"{_CHANGED_PREFIX}{', '.join(changed)}"] if changed else []
-    if not (wrote or came):  # on the way to what came of it, much fails
-        done += failed
-    rest = shorten(_SEPARATOR.join(done), SESSION_CHARACTERS)
-    text = _unrecorded_sentences(wrote, titles) or _unrecorded_sentences(came, titles)
-    text = text or _strip_markup(last)
-    text = text or ("" if rest else _strip_markup(request))
+    text = next(filter(None, (_unrecorded_sentences(one, titles) for one in texts)), "")
+    files = dict.fromkeys(path.rpartition("/")[2] for path in changed_files(body))
+    rest = shorten(f"changed {', '.join(files)}", SESSION_CHARACTERS) if files else ""
     parts = [sanitize_line(text.strip(_SEPARATOR), SESSION_CHARACTERS), rest]
     return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)
 
@@ -233,12 +212,6 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
 def bare_words(text: str) -> str:
     """A title or sentence as it is compared: its words without marks, case or leading word."""
     return " ".join(filter(None, map(_bare_word, text[_leading_word_end(text) :].split())))
-
-
-def _changed_files(text: str) -> list[str]:
-    names, _, more = text.rpartition(" and ")
-    paths = (names if more.endswith(" more") else text).split(", ")
-    return [path.rpartition("/")[2] or path for path in paths]
 
 
 def _unrecorded_sentences(text: str, titles: Collection[str]) -> str:

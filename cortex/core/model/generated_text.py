@@ -24,7 +24,6 @@ UNTITLED = "Session"  # begins such a title
 _MAX_NAME_CHARS = 60
 _NAME_RE = lazy_re(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
 _UNTITLED_RE = lazy_re(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
-_OUTCOME_HEADING = "\n## Outcome\n"
 _EVENT_LINE_RE = lazy_re(
     r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 )
@@ -91,7 +90,16 @@ def overview_of(text: str) -> str:
 
 def outcome_of(text: str) -> str:
     """What stands below `## Outcome` in the overview; empty when there is none."""
-    below = f"\n{overview_of(text)}".partition(_OUTCOME_HEADING)[2]
+    return _part_of_overview(text, "Outcome")
+
+
+def changed_files(text: str) -> list[str]:
+    """The files that the overview names below `## Changed`."""
+    return re.findall(r"(?m)^- `([^`\n]+)`$", _part_of_overview(text, "Changed"))
+
+
+def _part_of_overview(text: str, heading: str) -> str:
+    below = f"\n{overview_of(text)}".partition(f"\n## {heading}\n")[2]
     return re.split(r"(?m)^## ", below, maxsplit=1)[0].strip()
 
 
