@@ -218,20 +218,6 @@ def test_a_record_that_head_has_is_of_this_branch(vault_from, home, git, tmp_pat
     assert answer.left_out == 1
 
 
-def passage(id_: str, title: str, body: str, **fields: object) -> str:
-    """A record that rules found in a session."""
-    text = record(id_, title=title, body=body, confidence=0.7, session="s1", **fields)
-    found = f"\nprovenance:\n  layer: passage\n  session: s1\n---\n\n{body}"
-    return text.replace(f"\n---\n\n{body}", found)
-
-
-def test_what_earlier_versions_cut_out_of_turns_comes_last_and_says_no_layer(told) -> None:
-    notes = [passage("cut", "Rows are locked while written", "They are."), record("said", title="Slate lasts", body="Longer.")]  # fmt: skip
-    answer = told(*notes)
-    assert ids(answer, "decisions") == ["said", "cut"]
-    assert "0.7" not in answer.text
-
-
 def test_the_person_s_rules_come_first_and_all_of_them(told) -> None:
     rules = [record(f"rule-{n}", "preference", title=f"Never use tin {n}") for n in range(12)]
     many = [

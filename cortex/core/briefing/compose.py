@@ -84,7 +84,6 @@ class BriefingEntry(NamedTuple):
     doubt: str = ""  # what reality says against it: `was true on …`
     confidence: float | None = None
     layer: str = ""
-    sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
     is_contradicting: bool = False  # another record; `marks` say which
 
@@ -320,16 +319,13 @@ def _render(
 
 
 def _render_part(part: BriefingPart, fill: _PartFill) -> BriefingSection:
-    chosen = list(enumerate(part.entries[: fill.line_count]))
-    chosen.sort(key=lambda one: (one[1].sort_key or (one[0],), one[0]))
-    lines = []
-    for _, entry in chosen:
-        text = _format_line(entry)
-        about = (entry.type, entry.confidence, entry.layer, entry.doubt)
-        lines.append(BriefingLine(entry.id, text, *about))
+    lines = tuple(
+        BriefingLine(one.id, _format_line(one), one.type, one.confidence, one.layer, one.doubt)
+        for one in part.entries[: fill.line_count]
+    )
     more = part.total - len(lines)
     title = PART_SPECS[part.kind].title
-    return BriefingSection(part.kind, title, tuple(lines), more, part.command if more else "")
+    return BriefingSection(part.kind, title, lines, more, part.command if more else "")
 
 
 def _framed_cost(lines: Sequence[str]) -> int:

@@ -86,8 +86,6 @@ def build_parts(
             else _build_entry(kind, one, bodies[one.number], doubts, branch)
             for one in candidates
         ]
-        if kind not in (PLAN, SESSIONS):  # what earlier versions cut out of turns comes last
-            entries.sort(key=lambda entry: entry.layer == "passage")
         if kind == SESSIONS:
             telling = [entry for entry in entries if entry.title]
             total -= len(entries) - len(telling)  # noqa: PLW2901
@@ -138,18 +136,15 @@ def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
 
 def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
     """The current plan: its title and its first open steps."""
-    left = [one for one in enumerate(steps) if not one[1].is_done]
+    left = [one for one in steps if not one.is_done]
     done = len(steps) - len(left)
     marks = (*head.marks, *([f"{done} of {len(steps)} done"] if steps else []))
-    entry = head._replace(excerpt="" if steps else head.excerpt, marks=marks, sort_key=(0, 0))
-    step_entry = BriefingEntry(head.id, head.type, "", is_subline=True)
-    return [
-        entry,
-        *(
-            step_entry._replace(title=f"[ ] {step.text}", sort_key=(0, number + 1))
-            for number, step in left[:_MAX_STEPS]
-        ),
-    ]
+    entry = head._replace(excerpt="" if steps else head.excerpt, marks=marks)
+    lines = (
+        BriefingEntry(head.id, head.type, f"[ ] {step.text}", is_subline=True)
+        for step in left[:_MAX_STEPS]
+    )
+    return [entry, *lines]
 
 
 def _build_entry(
