@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from cortex.core.markdown.scan import parse_blocks
 from cortex.core.model.generated_text import changed_files, event_lines, outcome_of, summary_of
 from cortex.core.model.note_status import decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
@@ -56,7 +57,6 @@ _SENTENCE_END_RE = lazy_re(r"[.!?](?=\s|\Z)")
 _MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a paragraph
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = lazy_re(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
-_TASK_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CODE_FENCE_RE = lazy_re(r"[ \t>]{0,12}(```|~~~)")
 _SEPARATOR = " · "
 # What begins with one of these became a record. A pattern would take longer to compile than all
@@ -182,15 +182,12 @@ def _may_be_labelled(body: str) -> bool:
 
 
 def plan_steps(body: str) -> list[PlanStep]:
-    """The tasks of a plan, in their order; what stands in fences is an example."""
-    found, fenced = [], False
-    for line in body.splitlines():
-        if _CODE_FENCE_RE.match(line):
-            fenced = not fenced
-        elif not fenced and (task := _TASK_RE.match(line)):
-            text = sanitize_line(_strip_markup(task[2]), SESSION_CHARACTERS)
-            found.append(PlanStep(text, task[1] != " "))
-    return found
+    """The tasks of a plan, open and ticked ones, in their order; what stands in code is an example."""
+    return [
+        PlanStep(sanitize_line(_strip_markup(one.text), SESSION_CHARACTERS), one.done)
+        for one in parse_blocks(body).tasks
+        if one.mark in " xX"
+    ]
 
 
 def session_excerpt(body: str, titles: Collection[str]) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import accumulate
 
 from cortex.core.briefing.injected import SURFACE_FILE
+from cortex.core.markdown.bound import fence_spans
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
@@ -187,11 +188,11 @@ def _find_block(data: bytes, of: _MarkedBlock) -> tuple[int, int] | None:
         raise InvalidInputError(f"{of.path} is not UTF-8", "save it as UTF-8")
     places: dict[str, list[tuple[int, int, int]]] = {of.begin: [], of.end: []}
     start = 0
-    lines = data.splitlines(keepends=True)
-    fenced = _fenced_lines(lines)
-    for number, line in enumerate(lines, start=1):
+    # An unclosed fence counts for nothing; the line end tells it from one that ends the file.
+    fences = [span for span in fence_spans(f"{data.decode('latin-1')}\n") if span[1] <= len(data)]
+    for number, line in enumerate(data.splitlines(keepends=True), start=1):
         mark = line.strip().decode("utf-8", "replace")
-        if mark in places and number not in fenced:
+        if mark in places and not any(begin < start < end for begin, end in fences):
             places[mark].append((number, start, start + len(line)))
         start += len(line)
     begins, ends = places.values()
@@ -210,21 +211,6 @@ def _find_block(data: bytes, of: _MarkedBlock) -> tuple[int, int] | None:
         message = f"{of.path}:{ends[0][0]}: {of.end} stands before {of.begin}"
         raise InvalidInputError(message, hint)
     return begins[0][1], ends[0][2]
-
-
-def _fenced_lines(lines: list[bytes]) -> set[int]:
-    """The numbers of lines within fences; an unclosed fence counts for nothing."""
-    found: set[int] = set()
-    begun, mark = 0, b""
-    for number, line in enumerate(lines, start=1):
-        text = line.strip()
-        run = text[: len(text) - len(text.lstrip(text[:1]))] if text[:1] in (b"`", b"~") else b""
-        if not mark and len(run) > 2 and run[:1] not in text[len(run) :]:
-            begun, mark = number, run
-        elif mark and run.startswith(mark) and run == text:
-            found.update(range(begun, number + 1))
-            mark = b""
-    return found
 
 
 def _read_added_above(block: bytes, of: _MarkedBlock) -> str:
