@@ -222,7 +222,7 @@ def _event_title(note: notes.Note, tier: int) -> str:
 
 
 def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:
-    tags = (*note.get_list("tags"), *note.get_list("tag"), *(tag.name for tag in scanned.tags))
+    tags = (*note.get_list("tags"), *note.get_list("tag"), *scanned.tags)
     return tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# ")))
 
 

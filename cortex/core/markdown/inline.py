@@ -18,21 +18,12 @@ from cortex.core.text.value import NamedTuple
 class Link(NamedTuple):
     """A way from this note to somewhere: `kind` is "wikilink", "embed" or "markdown".
 
-    `target` is empty for a link within the note; `anchor` is `Heading`, `Heading#Sub` or `^block`;
-    `text` is the alias or label. A local markdown target is percent-decoded; a URL has no anchor.
+    `target` is without the anchor, and empty for a markdown link within the note; that of a local
+    one is percent-decoded, a URL is whole.
     """
 
     kind: str
     target: str
-    anchor: str
-    text: str
-    line: int
-
-
-class Tag(NamedTuple):
-    """A `#tag`, without the sign, in the case in which the note first wrote it."""
-
-    name: str
     line: int
 
 
@@ -121,16 +112,13 @@ def _percent_decode(text: str) -> str:
     return _PERCENT_ESCAPES_RE.sub(decode, text) if "%" in text else text
 
 
-def _parse_destination(raw: str) -> tuple[str, str]:
-    """The target and anchor that a markdown destination means."""
+def _parse_destination(raw: str) -> str:
+    """The target that a markdown destination means."""
     if "\\" in raw:
         raw = _BACKSLASH_ESCAPE_RE.sub(lambda escape: escape[0][1], raw)
     if "&" in raw:
         raw = _ENTITY_RE.sub(lambda entity: _ENTITIES[entity[0]], raw)
-    if _URL_SCHEME_RE.match(raw):
-        return raw, ""
-    path, _, anchor = raw.partition("#")
-    return _percent_decode(path), _percent_decode(anchor)
+    return raw if _URL_SCHEME_RE.match(raw) else _percent_decode(raw.partition("#")[0])
 
 
 class InlineParser:
@@ -140,7 +128,7 @@ class InlineParser:
         """`definitions` maps the normal labels of `[label]: target` lines to their raw targets."""
         self.definitions = definitions
         self.links: list[Link] = []
-        self.tags: dict[str, Tag] = {}
+        self.tags: dict[str, str] = {}  # as the note first wrote them, by their case-folded names
 
     def read(self, text: str, line: int) -> None:
         """Take in `text`, which begins on `line`."""
@@ -156,8 +144,8 @@ class InlineParser:
         while found := _TOKEN_RE.search(text, position):
             at = found.start()
             position = handlers[text[at]](self, at, position)
-        for at, name in self._pending_tags:
-            self.tags.setdefault(name.casefold(), Tag(name, self._line_of(at)))
+        for _, name in self._pending_tags:
+            self.tags.setdefault(name.casefold(), name)
 
     def _line_of(self, at: int) -> int:
         if self._newline_positions is None:
@@ -202,15 +190,12 @@ class InlineParser:
         if self._text.startswith("(", end) and (
             inline := _INLINE_DESTINATION_RE.match(self._text, end)
         ):
-            label = self._text[found.start() + 1 : end - 1]
-            self._add_link(inline[1] or inline[2] or "", label, found.start(), image=image)
+            self._add_link(inline[1] or inline[2] or "", found.start(), image=image)
             return inline.end()
-        name, _, alias = found[1].replace("\\|", "|").partition("|")
-        target, _, anchor = name.partition("#")
-        target, anchor = target.strip(), anchor.strip()
-        if target or anchor:
-            kind, line = "embed" if image else "wikilink", self._line_of(found.start())
-            self.links.append(Link(kind, target, anchor, alias.strip(), line))
+        name = found[1].replace("\\|", "|").partition("|")[0]
+        if target := name.partition("#")[0].strip():
+            kind = "embed" if image else "wikilink"
+            self.links.append(Link(kind, target, self._line_of(found.start())))
         return end
 
     def _close(self, at: int, _resumed: int) -> int:
@@ -223,8 +208,7 @@ class InlineParser:
         if place is None:
             return at + 1
         raw, end = place
-        label_end = min(at, start + 1 + _MAX_LABEL_CHARS)
-        self._add_link(raw, self._text[start + 1 : label_end], start, image=image)
+        self._add_link(raw, start, image=image)
         while self._pending_tags and self._pending_tags[-1][0] > start:
             self._pending_tags.pop()
         if not image:
@@ -247,18 +231,15 @@ class InlineParser:
         raw = self.definitions.get(normalize_label(label))
         return None if raw is None else (raw, end)
 
-    def _add_link(self, raw: str, label: str, at: int, *, image: bool) -> None:
-        target, anchor = _parse_destination(raw)
+    def _add_link(self, raw: str, at: int, *, image: bool) -> None:
         kind = "embed" if image else "markdown"
-        self.links.append(Link(kind, target, anchor, label, self._line_of(at)))
+        self.links.append(Link(kind, _parse_destination(raw), self._line_of(at)))
 
     def _angle(self, at: int, _resumed: int) -> int:
         text = self._text
         if found := _AUTOLINK_OR_TAG_RE.match(text, at):
-            if url := found["url"]:
-                self.links.append(Link("markdown", url, "", url, self._line_of(at)))
-            elif mail := found["mail"]:
-                self.links.append(Link("markdown", f"mailto:{mail}", "", mail, self._line_of(at)))
+            if target := found["url"] or (found["mail"] and f"mailto:{found['mail']}"):
+                self.links.append(Link("markdown", target, self._line_of(at)))
             return found.end()
         closing = raw_html_closing(text, at)
         end = self._find_closing(closing, at + 2) if closing else -1

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from cortex.core.markdown.blocks import BlockParser, Heading, Task
 from cortex.core.markdown.bound import structured_part
-from cortex.core.markdown.inline import InlineParser, Link, Tag
+from cortex.core.markdown.inline import InlineParser, Link
 from cortex.core.text.value import NamedTuple
 
 
 class MarkdownScan(NamedTuple):
-    """Everything found in one note. A tag stands once, where it was first written."""
+    """Everything found in one note. A tag stands once, without its sign."""
 
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
-    tags: tuple[Tag, ...]
+    tags: tuple[str, ...]
     tasks: tuple[Task, ...]
 
 

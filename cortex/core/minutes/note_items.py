@@ -75,7 +75,7 @@ def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple
     """Open tasks and decisions of a person's own note, and the note itself if it is a meeting."""
     kind, day = own_kind(note), day_of(note, path)
     items = [OwnItem(kind, 1, title, "", day)] if kind else []
-    if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag.name}") for tag in scanned.tags):
+    if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag}") for tag in scanned.tags):
         items += _tagged_lines(note, scanned, title, day)
     return (*_shortened(items), *open_tasks(scanned))[:_MAX_ITEMS]
 
