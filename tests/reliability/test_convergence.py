@@ -9,7 +9,7 @@ import pytest
 
 from cortex.core.merge import merge_record
 from cortex.operations.upkeep import restore_lost
-from cortex.vault.git import attributes, drivers
+from cortex.vault.git import drivers
 from tests.reliability import clones
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
@@ -33,9 +33,8 @@ def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_anoth
 def test_without_ids_the_same_histories_lose_notes_or_merge_two(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The control: where git's attributes are those of an earlier version, versions with different ids are merged as git
+    """The control: where git's attributes stop no merge, versions with different ids are merged as git
     pairs them, and nothing is brought back, the model must find what goes wrong."""
-    monkeypatch.setattr(attributes, "renew_lines", lambda root: False)
     monkeypatch.setattr(clones, "ATTRIBUTES", "records/** text eol=lf\n")
     monkeypatch.setattr(restore_lost, "find_lost", lambda *trees: [])
     monkeypatch.setattr(merge_record, "_are_two_notes", lambda *ids, is_added: False)

@@ -327,37 +327,6 @@ def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, cl
     assert (own.read_bytes() if own.exists() else b"") == before
 
 
-EARLIER = """# Patterns are relative to this file.
-*.md          merge=cortex-record
-events/**     text eol=lf -merge
-records/**    text eol=lf merge=cortex-record
-notes/sessions/**   text eol=lf
-briefings/**  text eol=lf merge=cortex-briefing linguist-generated
-records/**    text eol=lf merge=union
-records/mine/** -merge
-"""
-CURRENT = """# Patterns are relative to this file.
-*.md          merge=cortex-record
-events/**     text eol=lf -merge linguist-generated=true
-records/**    text eol=lf -merge
-notes/sessions/**   text eol=lf -merge linguist-generated=true
-briefings/**  text eol=lf -merge linguist-generated=true
-records/**    text eol=lf merge=union
-records/mine/** -merge
-"""
-
-
-def test_the_lines_of_an_earlier_version_are_renewed_once_and_those_of_a_person_stay(clone):
-    drivers.register(str(clone))
-    (clone / ".gitattributes").write_text(EARLIER)
-    (problem,) = drivers.problems(str(clone))
-    assert problem.message == "is of an earlier version: a clone without Cortex may mix two notes"
-    assert attributes.renew_lines(str(clone))
-    assert (clone / ".gitattributes").read_text() == CURRENT
-    assert not attributes.renew_lines(str(clone))
-    assert drivers.problems(str(clone)) == []
-
-
 def test_a_link_in_the_place_of_info_attributes_is_not_written_through(clone, tmp_path):
     target = tmp_path / "precious"
     target.write_text("x\n")

@@ -34,7 +34,7 @@ from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.restore_lost import find_missing_records, restore_lost
 from cortex.vault import files, private, settings, settings_text, user_settings
 from cortex.vault.foreign_settings import list_agent_settings
-from cortex.vault.git import attributes, checkout, drivers, git_cli, page_branch
+from cortex.vault.git import checkout, drivers, git_cli, page_branch
 from cortex.vault.git.publish_check import NOT_PUBLISHED
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
@@ -225,8 +225,6 @@ def _apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]
 def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
     if drivers.register(vault.root, again=True):
         yield "git knows Cortex's merge drivers now"
-    if attributes.renew_lines(vault.root):
-        yield f".gitattributes {attributes.RENEWED}"
 
 
 def _declare_default_branch(vault: Vault, _: Caller) -> Iterable[str]:

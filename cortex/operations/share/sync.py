@@ -35,7 +35,6 @@ from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import erased, files, layout, settings
 from cortex.vault.erased import ErasedList
 from cortex.vault.git import (
-    attributes,
     changes,
     checkout,
     commit,
@@ -197,8 +196,6 @@ class _SyncRun:
         try:
             # Also when they are there: attributes of a stranger may have come with a pull.
             drivers.register(self.root)
-            if attributes.renew_lines(self.root):
-                self.resolved.append(MergeResolution(".gitattributes", attributes.RENEWED))
         except CortexError as error:  # what they would have merged is merged by us
             self.problems[".git/config"] = problem_of(".git/config", error)
 

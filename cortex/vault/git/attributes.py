@@ -11,7 +11,7 @@ import os
 import re
 
 from cortex.core.model.layout import OWN_FOLDERS, Layout
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
@@ -29,19 +29,11 @@ MERGE_ATTRIBUTES = {
 _PROBE_PATHS = (
     "briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md",
 )  # fmt: skip
-RENEWED = "says -merge for notes now: a clone without Cortex stops instead of mixing two of them"
 _BLOCK_END = b"# cortex: end"
-# A line of the vault's file as earlier versions wrote it, and with it clones without Cortex mixed
-# notes; a line that a person wrote has another form.
-_EARLIER_LINE_RE = lazy_re(
-    rb"(?m)^(\S*?\b(events|records|sessions|briefings)/\*\*\"?[ \t]+text eol=lf)"
-    rb"(?: -merge| merge=cortex-record| merge=cortex-briefing)?(?: linguist-generated)?[ \t]*$"
-)
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
 # A line by which git stops at a record; a stranger's `* binary` does, too.
 _STOPS_RE = lazy_re(rb"(?m)^(?:\*|\S*records/\*\*\"?)[ \t][^\n]*(?:-merge|merge=binary|\bbinary)\b")
 _MAY_MIX = "a clone without Cortex may mix two notes"
-_GENERATED = b" linguist-generated=true"
 _ATTRIBUTES_FILE = ".gitattributes"
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
 _PATTERN_SPECIAL_RE = lazy_re(r"([*?\[\]\\])")
@@ -79,25 +71,6 @@ def overridden_paths(root: str) -> list[str]:
     )
 
 
-def renew_lines(root: str) -> bool:
-    """Have the vault's `.gitattributes` say `-merge` where it has the lines of an earlier version;
-    True when that changed it."""
-    try:
-        before = files.read(root, _ATTRIBUTES_FILE)
-        after = _with_current_lines(before)
-        if after != before:
-            files.replace(root, _ATTRIBUTES_FILE, after, before)
-    except NotFoundError:
-        return False
-    return after != before
-
-
-def _with_current_lines(data: bytes) -> bytes:
-    return _EARLIER_LINE_RE.sub(
-        lambda line: line[1] + b" -merge" + (b"" if line[2] == b"records" else _GENERATED), data
-    )
-
-
 def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
     """A vault's `.gitattributes` for another layout: lines with our folders name them as now."""
     lines = data.splitlines(keepends=True)
@@ -125,13 +98,7 @@ def problems(root: str, *, are_named: bool) -> list[Problem]:
             *found,
             Problem(_ATTRIBUTES_FILE, f"is missing: {_MAY_MIX}", "cortex init writes it"),
         ]
-    if text != _with_current_lines(text):
-        message, hint = (
-            f"is of an earlier version: {_MAY_MIX}",
-            "cortex sync, or cortex doctor --fix",
-        )
-        found.append(Problem(_ATTRIBUTES_FILE, message, hint))
-    elif not _STOPS_RE.search(text):
+    if not _STOPS_RE.search(text):
         hint = "add the line records/** text eol=lf -merge, and the same for sessions and events"
         found.append(Problem(_ATTRIBUTES_FILE, f"lets git merge records as text: {_MAY_MIX}", hint))
     if not git_cli.has_commit(root):

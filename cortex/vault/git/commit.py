@@ -196,7 +196,7 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
     for _ in range(_MAX_ATTEMPTS):
         here = [path for path in paths if files.exists(root, path)]
         missing = [path for path in paths if path not in set(here)]
-        gone += _unknown_to_git(root, missing, before, prefix)
+        gone += _not_in_head(root, missing)
         paths = [path for path in paths if path not in set(gone)]
         if not paths:
             return NOTHING_COMMITTED, gone
@@ -258,31 +258,19 @@ def _run_commit(root: str, here: list[str], paths: list[str], message: str) -> g
 
 def _drop_intent_to_add(root: str, paths: list[str]) -> None:
     """Take out of the index again what was only named for a commit that was not made."""
-    prefix = objects.prefix(root)
-    known: dict[bytes, str] = {}
-    if paths and git_cli.has_commit(root):
-        known = objects.list_files(root, "HEAD", [os.fsdecode(prefix) + path for path in paths])
-    if named := [path for path in paths if prefix + os.fsencode(path) not in known]:
+    if named := _not_in_head(root, paths):
         words = ["update-index", "--force-remove", "-z", "--stdin"]
         git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(named))
 
 
-def _unknown_to_git(
-    root: str, missing: list[str], before: Mapping[bytes, objects.StagedChange], prefix: bytes
-) -> list[str]:
-    """The missing paths that no commit knows: beside them git would refuse the whole commit."""
-    if not missing:
-        return []
+def _not_in_head(root: str, paths: Sequence[str]) -> list[str]:
+    """The paths that the last commit has not: where such a one is gone, git would refuse to commit
+    the others with it."""
     listed: set[bytes] = set()
-    for some in objects.split_batches(missing):
-        listed.update(git_cli.run(root, ["ls-files", "--cached", "-z", "--", *some]).split(b"\0"))
-    unknown = []
-    for path in missing:
-        name = os.fsencode(path)
-        entry = before.get(prefix + name)
-        if entry.head_entry.startswith(b"000000") if entry else name not in listed:
-            unknown.append(path)
-    return unknown
+    for some in objects.split_batches(paths) if paths and git_cli.has_commit(root) else ():
+        words = ["ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *some]
+        listed.update(git_cli.run(root, words).split(b"\0"))
+    return [path for path in paths if os.fsencode(path) not in listed]
 
 
 def _is_committable(
