@@ -21,7 +21,7 @@ from cortex.core.model.turn_summary import (
     format_utterances,
 )
 from cortex.operations.care.init import init
-from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.duplicates import join_files
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -154,7 +154,7 @@ def test_one_session_under_two_names_of_files_is_joined_with_one_overview(tmp_pa
     Path(one.root, theirs.relative_to(two.root)).write_bytes(second)
     Path(two.root, ours.relative_to(one.root)).write_bytes(first)
     for vault in (one, two):
-        assert len(join_diverged_files(vault, caller_at("2026-11-20T12:00:00Z"))) == 1
+        assert len(join_files(vault, caller_at("2026-11-20T12:00:00Z"))) == 1
     (joined,), (also,) = session_files(one), session_files(two)
     assert joined.relative_to(one.root) == also.relative_to(two.root)
     text = joined.read_text()

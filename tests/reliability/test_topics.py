@@ -20,7 +20,7 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.history import history
 from cortex.operations.records.save import SaveResult, save
-from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.sync import sync
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -313,7 +313,7 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     with monkeypatch.context() as patched:
         for name in real:
             patched.setattr(files, name, writing(name))
-        assert len(join_diverged_files(one.vault, one.caller())) == 1
+        assert len(join_files(one.vault, one.caller())) == 1
     assert [name for name, _ in refused] == ["replace", "remove"]
     assert one.note().text_below_title.strip() == "what two said"
 

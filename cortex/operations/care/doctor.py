@@ -26,7 +26,7 @@ from cortex.operations.care.hook_status import project_root
 from cortex.operations.care.trial import server_problems, try_servers
 from cortex.operations.care.vault_checks import MAX_LISTED, note_problems, repository_problems
 from cortex.operations.projects.project import name_mismatch_problems
-from cortex.operations.share.duplicates import join_duplicate_ids
+from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.text_conflicts import clear_conflicts
 from cortex.operations.upkeep.bring_up_to_date import state_problems
@@ -273,7 +273,7 @@ _STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] 
     (_register_drivers, False, True),
     (lambda vault, caller: _describe(resolve_user_merge(vault, caller)[0]), True, True),
     (lambda vault, caller: _describe(restore_lost(vault, caller)[0]), True, False),
-    (lambda vault, caller: _describe(join_duplicate_ids(vault, caller)), False, False),
+    (lambda vault, caller: _describe(join_files(vault, caller, copies=True)), False, False),
     (lambda vault, caller: _describe(clear_conflicts(vault, caller)), False, False),
     (_declare_default_branch, True, False),
     (_remove_leftovers, False, True),

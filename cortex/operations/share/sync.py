@@ -23,7 +23,7 @@ from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import follow, people_notes, sync_checks
-from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.erase import apply, find_files
 from cortex.operations.share.merge_run import MergeRun
 from cortex.operations.share.sync_checks import MergeRefusedError, RemovalLimit
@@ -232,7 +232,7 @@ class _SyncRun:
         settings.check_writable(self.root)  # a merge may have brought other settings
         stamp = git_stamp(self.vault)
         self._add_outcome(restore_lost(self.vault, self.caller))
-        self.resolved += join_diverged_files(self.vault, self.caller)
+        self.resolved += join_files(self.vault, self.caller)
         self.resolved += clear_conflicts(self.vault, self.caller)
         try:
             heal_pages(self.vault, self.caller, stamp)

@@ -226,14 +226,12 @@ def added_texts(root: str, paths: Sequence[str]) -> dict[str, list[bytes]]:
     return found
 
 
-def list_blob_changes(root: str, path: str, *, merges: bool = True) -> list[tuple[str, str]]:
+def list_blob_changes(root: str, path: str) -> list[tuple[str, str]]:
     """(old blob, new blob) of a vault path in the commits leading to HEAD, the newest first, empty
-    where there was no file; a merge gives one for each parent that differs. Without `merges` those
-    of all other commits, also on branches of which a merge has kept nothing."""
+    where there was no file; a merge gives one for each parent that differs."""
     if not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return []
-    which = ["-m"] if merges else ["--no-merges", "--full-history"]
-    words = ["log", "--format=", *RAW, "--no-renames", *which, "HEAD", "--", path]
+    words = ["log", "--format=", *RAW, "--no-renames", "-m", "HEAD", "--", path]
     changes = list_raw(git_cli.run_unchecked(root, words, timeout=30.0).stdout)
     return [(one.old_blob, one.new_blob) for one in changes]
 
