@@ -24,7 +24,6 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.share import people_notes
-from cortex.operations.share.resolve_conflicts import read_work_tree_file
 from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
 from cortex.vault import files, layout, settings
 from cortex.vault.git import (
@@ -114,19 +113,12 @@ def _skipped_notes(root: str) -> list[Problem]:
 
 def _uncommitted_briefings(root: str) -> list[Problem]:
     """Briefings that differ from the last commit if nothing else of ours does: git refuses a pull
-    that touches them. The git commands read no .gitignore: if that is a pipe, git waits for
-    ever."""
-    if not git_cli.has_commit(root):
-        return []
-    flags = ["--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z"]
-    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *changes.own_paths(root)])
-    folders = [one for one in changes.own_paths(root) if not is_among_briefings(f"{one}/")]
-    new = git_cli.run(root, ["ls-files", "--others", "-z", "--", *folders])
-    paths = [os.fsdecode(name) for name in changed.split(b"\0") if name]
-    if new or not all(map(is_among_briefings, paths)):
+    that touches them."""
+    changed = changes.list_changes(root) if git_cli.has_commit(root) else []
+    if not all(is_among_briefings(one.path) for one in changed):
         return []  # they wait for a commit together with what they tell of
     message = "is not committed as it is, and a pull may refuse to touch it"
-    return [Problem(path, message, "cortex sync") for path in paths]
+    return [Problem(one.path, message, "cortex sync") for one in changed if one.kind != "A"]
 
 
 def _default_branch(root: str) -> list[Problem]:
@@ -167,7 +159,8 @@ def _edited_events(root: str) -> list[Problem]:
     return [
         Problem(path, message, f"git checkout HEAD -- {shell_quote(path)} {advice}")
         for path, text in ((os.fsdecode(one.path), texts[one.old_blob]) for one in edited)
-        if not redact(decode_text(text))[1] and not same_text(read_work_tree_file(root, path), text)
+        if not redact(decode_text(text))[1]
+        and not same_text(changes.read_if_there(root, path), text)
     ]
 
 

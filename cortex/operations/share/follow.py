@@ -72,10 +72,8 @@ def find_start(
 
 def list_at(root: str, revision: str) -> ErasedList:
     """The list of what was erased that a commit has."""
-    folder = os.fsdecode(objects.prefix(root)) + erased.folder_of(root)
-    there = objects.list_files(root, revision, [folder])
-    texts = objects.read_blobs(root, there.values())
-    return erased.parse_list(texts[there[path]] for path in sorted(there))
+    texts = objects.read_committed(root, [erased.folder_of(root)], revision)
+    return erased.parse_list(texts[path] for path in sorted(texts))
 
 
 def _has_lost(root: str, seen: str, theirs: str, below: str) -> bool:

@@ -25,12 +25,13 @@ from cortex.core.merge.note_versions import MergeSides, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
-from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.notes import note as notes
 from cortex.operations.share.text_conflicts import LABELS, OtherSide, other_side
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects
+from cortex.vault.git.changes import read_if_there
 from cortex.vault.git.merge_versions import (
     blobs_by_path,
     build_sides,
@@ -113,7 +114,7 @@ def resolve_unmerged(
     context = MergeContext(
         merge_note=merge_note,
         open_conflicts=mine.waiting,
-        in_work_tree={path: read_work_tree_file(root, path) for path in mine.waiting},
+        in_work_tree={path: read_if_there(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),
         name_other=other.name_and_day if other else None,
         is_other_ours=bool(other and other.is_ours),
@@ -126,7 +127,7 @@ def resolve_unmerged(
     message = "git could not merge it, and it is not in the vault"
     problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
     for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
-        text = read_work_tree_file(root, ask.path)
+        text = read_if_there(root, ask.path)
         question = (
             other.question(ask.path, text, sides) if other and not ask.removed_paths else None
         )
@@ -147,7 +148,7 @@ def _with_names(
     actions = list(outcome.actions)
     for at, one in enumerate(actions):
         if isinstance(one, AskPerson):
-            current = read_work_tree_file(root, one.path)
+            current = read_if_there(root, one.path)
             text = one.data if one.data is not None else current
             named = other.with_names(one.path, text, sides) if text is not None else None
             actions[at] = one._replace(data=one.data if named == text else named)
@@ -178,7 +179,7 @@ def _read_unmerged(
         is_plain = all(_is_plain(stage) for stage in of_path)
         versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
         ids = frozenset(map(note_id, versions)) - {""}
-        text = read_work_tree_file(root, path)
+        text = read_if_there(root, path)
         known = versions | {written[path]} if path in written else versions
         unmerged.append(UnmergedPath(path, text, is_plain, ids, known))
     return unmerged, list(foreign)
@@ -202,19 +203,13 @@ def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry])
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in entries}
     merged = merging.revisions_of(root, operation) if entries else None
     if merged is None:
-        text = objects.read_blobs(root, [stage.blob for stage in entries])
-        base, ours, theirs = (
-            {
-                _own_path(root, os.fsdecode(one.path[len(prefix) :]), text[one.blob]): text[
-                    one.blob
-                ]
-                for one in entries
-                if one.number == number
-            }
-            for number in (1, 2, 3)
-        )
-        moved = _find_moved_notes(root, MergeSides(base, ours, theirs))
-        return MergeSides(base, moved | ours, theirs)
+        texts = objects.read_blobs(root, [stage.blob for stage in entries])
+        trees: tuple[dict[str, bytes], ...] = ({}, {}, {})
+        for one in entries:
+            path, data = os.fsdecode(one.path[len(prefix) :]), texts[one.blob]
+            trees[one.number - 1][_own_path(root, path, data)] = data
+        staged = MergeSides(*trees)
+        return staged._replace(ours=_find_moved_notes(root, staged) | trees[1])
     versions = blobs_by_path(root, merged, paths)
     # Not in the commits: such as a new file in a folder that git thinks was renamed.
     unknown_paths = paths - versions.keys()
@@ -290,7 +285,7 @@ def _apply_outcome(
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
         if isinstance(action, AskPerson):
-            current = read_work_tree_file(root, action.path)
+            current = read_if_there(root, action.path)
             before = mine.waiting.get(action.path)
             if action.data is None and before is not None:
                 left[action.path] = before
@@ -332,11 +327,3 @@ def _remove_file(root: str, path: str) -> None:
     with suppress(FileNotFoundError):  # its folder went with it
         if files.exists(root, path):
             files.remove(root, path)
-
-
-def read_work_tree_file(root: str, path: str) -> bytes | None:
-    """The text of a file; None when there is none, or nothing that can be read as a file."""
-    try:
-        return files.read(root, path)
-    except (CortexError, OSError):
-        return None

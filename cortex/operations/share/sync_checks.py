@@ -12,21 +12,18 @@ from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.share import people_notes
-from cortex.operations.share.resolve_conflicts import read_work_tree_file
 from cortex.vault import files
 from cortex.vault.git import git_cli, merging, objects, publish_check, remotes
-from cortex.vault.git.changes import UncommittedChange
+from cortex.vault.git.changes import UncommittedChange, read_if_there
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.layout import layout_of
 
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 # Two notes have two ids, so they are never equal; a moved note is.
 _EXACT_RENAMES = "-Xfind-renames=100%"
-_EXTRACTED_RE = lazy_re(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -82,18 +79,8 @@ class RemovalLimit(NamedTuple):
             ([path for path in removed if path in own], len(own)),
         ):
             if len(gone) >= _MIN_MASS_REMOVAL and len(gone) * 5 > there:
-                count = len(gone) - _count_extracted(self.root, gone)
-                if count >= _MIN_MASS_REMOVAL and count * 5 > there:
-                    return len(gone), there
+                return len(gone), there
         return 0, 0
-
-
-def _count_extracted(root: str, paths: Sequence[bytes]) -> int:
-    """How many of these notes of the last commit were made of events and may go with a
-    distillation: they can be made of the events again."""
-    blobs = objects.list_files(root, "HEAD", [os.fsdecode(path) for path in paths])
-    texts = objects.read_blobs(root, blobs.values())
-    return sum(_EXTRACTED_RE.search(texts.get(blob, b"")) is not None for blob in blobs.values())
 
 
 def _committed_notes(root: str) -> set[bytes]:
@@ -165,7 +152,7 @@ def _refuse_to_overwrite_ignored(root: str, remote_branch: str, theirs: str) -> 
     existing = [path for path in new if os.path.lexists(os.path.join(root, path))]
     ignored = sorted(objects.filter_ignored(root, existing))
     texts = objects.read_blobs(root, [new[path] for path in ignored])
-    lost = [path for path in ignored if read_work_tree_file(root, path) != texts.get(new[path])]
+    lost = [path for path in ignored if read_if_there(root, path) != texts.get(new[path])]
     if lost:
         raise CortexError(
             f"{remote_branch} has files that git ignores here, with another text: {_join_paths(lost)};"

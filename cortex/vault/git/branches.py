@@ -223,9 +223,10 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
     if candidates - merged:
         head = "HEAD" if is_here else f"refs/heads/{branch}"
         for name in sorted(candidates - merged - unknown)[:_MAX_COMPARED]:
-            tip = _find_tip(directory, name) if name in alive else tips[name]
-            if (name not in alive or _has_commits(logs[name])) and _contains(directory, head, tip):
-                merged.add(name)
+            with suppress(CortexError, IndexError):
+                tip = list_tips(directory, name)[0] if name in alive else tips[name]
+                is_own = name not in alive or _has_commits(logs[name])
+                merged |= {name} if is_own and _contains(directory, head, tip) else set()
         if gone := candidates - merged - alive:
             merged |= _names_in_subjects(_merge_subjects(directory, head)) & gone
     included |= merged
@@ -257,13 +258,13 @@ def find_in_head(root: str, directory: str, paths: Collection[str]) -> frozenset
     return frozenset(os.fsdecode(name).removeprefix(before) for name in blobs)
 
 
-def _find_tip(directory: str, name: str) -> str:
-    """The commit id of a local branch, else of one on a remote; empty if there is none."""
-    refs = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
-    with suppress(CortexError):
-        listed = _run_git(directory, ["for-each-ref", "--format=%(objectname)", *refs])
-        return listed.decode().partition("\n")[0]
-    return ""
+def list_tips(directory: str, branch: str, *conditions: str) -> list[str]:
+    """The commits at which a branch ends, here and as last seen on remotes."""
+    if not RepositoryRefs.is_branch_name(branch):
+        return []
+    patterns = (f"refs/heads/{branch}", f"refs/remotes/*/{branch}")
+    words = ["for-each-ref", "--format=%(objectname)", *conditions, *patterns]
+    return list(dict.fromkeys(_run_git(directory, words).decode().split()))
 
 
 def _contains(directory: str, head: str, tip: str) -> bool:

@@ -101,12 +101,12 @@ def is_outside_own_folders(root: str, path: str) -> bool:
     return path not in OWN_SETTINGS_FILES and not layout_of(root).own_folder(path)
 
 
-def read_quietly(root: str, path: str, most: int) -> bytes:
-    """The bytes of a file; nothing when it cannot be read."""
+def read_if_there(root: str, path: str, most: int | None = None) -> bytes | None:
+    """The bytes of a file, at most so many; None when there is none, or nothing that can be read."""
     try:
         return files.read(root, path, most)
     except (CortexError, OSError):
-        return b""
+        return None
 
 
 def _is_own_file(path: str) -> bool:
@@ -164,4 +164,4 @@ def _is_ours(path: str, data: bytes) -> bool:
 
 def _read_beginning(root: str, path: str) -> bytes:
     """The beginning of a note, enough for its frontmatter."""
-    return read_quietly(root, path, notes.MAX_FRONTMATTER_BYTES + 4096)
+    return read_if_there(root, path, notes.MAX_FRONTMATTER_BYTES + 4096) or b""

@@ -322,6 +322,6 @@ def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
         return ""
     known = marked_conflicts(objects.read_at_revision(root, "HEAD", path) or b"")
     for name in note.provenance()[0]:
-        event = changes.read_quietly(root, layout_of(root).event(name), _MAX_NOTE_BYTES)
-        known |= marked_conflicts(event)
+        event = changes.read_if_there(root, layout_of(root).event(name), _MAX_NOTE_BYTES)
+        known |= marked_conflicts(event or b"")
     return "it holds conflict markers" if marked_conflicts(data) - known else ""

@@ -186,15 +186,15 @@ def find_blobs(root: str, revision: str, blobs: Container[str]) -> dict[str, str
 
 
 def read_committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[str, bytes]:
-    """The regular files that a commit has for the vault's paths. Empty before the first commit."""
+    """The regular files that a commit has at the vault's paths, or below those that are folders.
+    Empty before the first commit."""
     if not paths or not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return {}
-    before = prefix(root)
-    wanted = {before + os.fsencode(path): path for path in paths}
-    listed = list_files(root, revision, [os.fsdecode(name) for name in wanted])
-    blobs = {wanted[name]: blob for name, blob in listed.items() if name in wanted}
+    before = os.fsdecode(prefix(root))
+    blobs = list_files(root, revision, [before + path for path in paths])
     texts = read_blobs(root, blobs.values())
-    return {path: texts[blob] for path, blob in blobs.items() if blob in texts}
+    named = {os.fsdecode(name).removeprefix(before): blob for name, blob in blobs.items()}
+    return {path: texts[blob] for path, blob in named.items() if blob in texts}
 
 
 def list_untracked(root: str) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
 
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.layout import BRIEFINGS_FOLDER, SETTINGS_FILE
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects
-from cortex.vault.git.branches import RepositoryRefs
+from cortex.vault.git.branches import RepositoryRefs, list_tips
 from cortex.vault.git.checkout import Repository
 from cortex.vault.layout import layout_of
 
@@ -42,7 +41,7 @@ def find_page_branch(root: str, *, check: bool = False) -> PageBranch:
     if name == default or not default:
         return PageBranch(name, default, is_default=bool(name))
     if not name:
-        is_end = check and bool(_list_tips(root, default, "--points-at=HEAD"))
+        is_end = check and bool(list_tips(root, default, "--points-at=HEAD"))
         return PageBranch("", default, is_default=is_end)
     # Pages that git does not know meet in no merge.
     own = (SETTINGS_FILE, layout_of(root).path(f"{BRIEFINGS_FOLDER}/index.md"))
@@ -108,7 +107,7 @@ def pages_at_merge_base(root: str, default: str) -> dict[str, bytes] | None:
     """The files among the briefings as they are in the newest commit that the branch has in common
     with the default one, or will have once the merge that is under way is committed; None where no
     such commit is known, or the vault is newer."""
-    tips = _list_tips(root, default)
+    tips = list_tips(root, default)
     bases: list[str] = []
     for head in ("HEAD", "MERGE_HEAD"):
         if tips and git_cli.find_commit(root, head):
@@ -121,12 +120,7 @@ def pages_at_merge_base(root: str, default: str) -> dict[str, bytes] | None:
         base = bases[0]
     if objects.read_at_revision(root, base, SETTINGS_FILE) is None:
         return None
-    prefix = os.fsdecode(objects.prefix(root))
-    folder = prefix + layout_of(root).path(BRIEFINGS_FOLDER)
-    blobs = objects.list_files(root, base, [folder])
-    texts = objects.read_blobs(root, blobs.values())
-    named = {os.fsdecode(path).removeprefix(prefix): blob for path, blob in blobs.items()}
-    return {path: texts[blob] for path, blob in named.items() if blob in texts}
+    return objects.read_committed(root, [layout_of(root).path(BRIEFINGS_FOLDER)], base)
 
 
 def fetched_with(root: str, branch: str) -> str:
@@ -143,12 +137,3 @@ def _branch_of(repository: Repository) -> str:
         if name.startswith("refs/heads/"):
             return name.removeprefix("refs/heads/")
     return checkout.head_branch(repository)
-
-
-def _list_tips(root: str, branch: str, *conditions: str) -> Collection[str]:
-    """The commits at which a branch ends, here and as last seen on remotes."""
-    if not RepositoryRefs.is_branch_name(branch):
-        return ()
-    patterns = (f"refs/heads/{branch}", f"refs/remotes/*/{branch}")
-    words = ["for-each-ref", "--format=%(objectname)", *conditions, *patterns]
-    return dict.fromkeys(git_cli.run(root, words).decode().split())
