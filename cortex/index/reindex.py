@@ -139,7 +139,11 @@ class Reindexing:
                 catalogue.put_note(note, numbers[path])
                 self.progress("indexing", next(done), len(paths))
 
-            ENGINES[engine]().build(self.index_folder, paths, reading, put, cores=self.cores)
+            try:
+                ENGINES[engine]().build(self.index_folder, paths, reading, put, cores=self.cores)
+            except BaseException:  # half an index would take room that somebody may have to make
+                private.remove(self.index_folder)
+                raise
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], known: dict[str, str], *, words: bool) -> None:

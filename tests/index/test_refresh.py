@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,11 +14,12 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import last_index, open_index
-from cortex.index.state_file import state_path
+from cortex.index.state_file import INDEX_FOLDER, state_path
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
@@ -203,3 +205,21 @@ def test_a_vault_that_is_scanned_again_is_current(vault_from, caller) -> None:
     ]  # fmt: skip
     assert said[0] in ("built\n", "updated\n")
     assert {*said[1:]} == {"current\n"}
+
+
+def test_a_build_that_finds_no_room_leaves_none_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "a.md").write_text("zebra")
+    vault = Vault(str(tmp_path))
+    monkeypatch.setenv("CORTEX_ENGINE", "whoosh")
+    with monkeypatch.context() as patch:
+        patch.setattr("cortex.index.engines.whoosh.whoosh_index.publish", full)
+        with pytest.raises(CortexError, match="No space"), open_index(vault, no_progress):
+            pass
+    assert not (Path(state_path(vault)).parent / INDEX_FOLDER).exists()
+    with open_index(vault, no_progress) as index:
+        assert index.outcome == "built"

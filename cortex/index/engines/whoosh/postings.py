@@ -9,11 +9,10 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Any
 
-from cortex.index.engines.analysis import term_positions
 from cortex.index.engines.whoosh.whoosh_import import (
     FileStorage,
     byte_to_length,
@@ -26,35 +25,16 @@ from cortex.index.engines.whoosh.whoosh_import import (
 )
 
 
-class Utf8Positions(formats.Positions):
-    """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read."""
-
-    def encode(self, poslist: Iterable[int]) -> bytes:
-        return encode_positions("".join([chr(position + 1) for position in poslist]))
-
-    def decode_positions(self, valuestring: bytes) -> list[int]:
-        return [ord(place) - 1 for place in valuestring.decode("utf-8", "surrogatepass")]
-
-    def decode_frequency(self, valuestring: bytes) -> int:
-        return len(valuestring.decode("utf-8", "surrogatepass"))
-
-
 def encode_positions(at: str) -> bytes:
     """Positions, one character each (U+0001 is the first), as they are written."""
     return at.encode("utf-8", "surrogatepass")
 
 
 class ProseField(fields.FieldType):
-    """Text to be searched, not stored. Its terms are `core.words`', not a Whoosh analyzer's."""
+    """Text to be searched, not stored. Its terms are those of `term_positions`."""
 
-    def __init__(self, boost: float = 1.0) -> None:
-        super().__init__(Utf8Positions(field_boost=boost), None, scorable=True)
-
-    def index(self, value: str, **_: object) -> Iterator[tuple[bytes, int, float, bytes]]:
-        """The postings of a text: term, frequency, weight and encoded positions."""
-        boost = self.format.field_boost
-        for term, at in term_positions(value).items():
-            yield term, len(at), len(at) * boost, encode_positions(at)
+    def __init__(self) -> None:
+        super().__init__(formats.Positions(), None, scorable=True)
 
 
 _WORDS_EXTENSION = ".words"  # of the file with the terms of a segment
@@ -116,13 +96,7 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         values = bytes(self._block_sections()[2])
         if self._flags & _COMPRESSED:
             values = zlib.decompress(values)
-        size = self._fixedsize
-        if size is None:
-            self._values = values.split(b"\0")
-        elif size:
-            self._values = [values[at : at + size] for at in range(0, len(values), size)]
-        else:
-            self._values = [None] * self._blocklength
+        self._values = values.split(b"\0")
 
     def read_weights(self) -> list[tuple[int, float]]:
         """The documents from this block on, each with the weight of the term."""
@@ -163,20 +137,13 @@ def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
 
 def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
     inner, is_live = _unwrap(postings)
-    if isinstance(inner, PostingsMatcher):
-        found = inner.read_positions()
-        return {number: at for number, at in found.items() if is_live(number)} if is_live else found
-    found = {}
-    while postings.is_active():
-        positions = [chr(position + 1) for position in postings.value_as("positions")]
-        found[postings.id()] = "".join(positions)
-        postings.next()
-    return found
+    found = inner.read_positions()
+    return {number: at for number, at in found.items() if is_live(number)} if is_live else found
 
 
-def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
+def _unwrap(postings: matching.Matcher) -> tuple[PostingsMatcher, Callable[[int], bool] | None]:
     """The postings below a filter, and what tells whether a document passes it, if there is one."""
-    if not isinstance(postings, matching.FilterMatcher):
+    if isinstance(postings, PostingsMatcher):
         return postings, None
     filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
     return postings.child, lambda document: (document in filtered) != exclude
@@ -185,7 +152,6 @@ def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int
 def read_weights(postings: matching.Matcher) -> list[tuple[int, float]]:
     """The documents of a term's postings, each with the weight of the term."""
     inner, is_live = _unwrap(postings)
-    assert isinstance(inner, PostingsMatcher)
     found = inner.read_weights()
     return [one for one in found if is_live(one[0])] if is_live else found
 
@@ -206,12 +172,9 @@ class _PostingsWriter(whoosh3.W3PostingsWriter):
         if not self._blockcount:
             self._postfile.write(whoosh3.WHOOSH3_HEADER_MAGIC)
         self._terminfo.add_block(self)
-        if self._format.fixed_value_size() is None and not isinstance(self._format, Utf8Positions):
-            raise TypeError(f"{self._format!r} cannot be written: text has to be a Prose field")
-        separator = b"\0" if isinstance(self._format, Utf8Positions) else b""
         lengths = length_to_byte(self._minlength), length_to_byte(self._maxlength)
         self._postfile.write(
-            _encode_block(self._ids, self._weights, separator.join(self._values), lengths, last)
+            _encode_block(self._ids, self._weights, b"\0".join(self._values), lengths, last)
         )
         self._blockcount += 1
         self._new_block()
@@ -237,11 +200,11 @@ class _TermsWriter(whoosh3.W3FieldWriter):
     def add_term_positions(
         self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
     ) -> None:
-        """A term of a `ProseField` with the documents that hold it, where, and all lengths."""
+        """A term with the documents that hold it, where, and the lengths of all documents."""
         self._words.append(term)
         own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
-        weights = array("f", [len(at) * self._format.field_boost for at in row])
+        weights = array("f", map(len, row))
         step, written = self._codec._blocklimit, [whoosh3.WHOOSH3_HEADER_MAGIC]  # noqa: SLF001
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)

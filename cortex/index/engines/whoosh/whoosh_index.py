@@ -19,36 +19,23 @@ from cortex.index.engines import engine
 from cortex.index.engines.engine import Alternatives, Document, IndexReader
 from cortex.index.engines.whoosh.postings import (
     CompactCodec,
-    ProseField,
     find_words,
     match_phrase,
     read_weights,
     read_words,
 )
 from cortex.index.engines.whoosh.segment import (
-    BuildFailed,
-    build_index,
-    build_index_parallel,
+    SCHEMA,
+    publish,
     write_segments,
+    write_segments_parallel,
 )
 from cortex.index.engines.whoosh.whoosh_import import (
     FileStorage,
     byte_to_length,
-    columns,
-    fields,
     import_parts,
 )
 
-SCHEMA = fields.Schema(
-    number=fields.COLUMN(columns.NumericColumn("i")),
-    tier=fields.COLUMN(columns.NumericColumn("i")),
-    part=fields.COLUMN(columns.NumericColumn("i")),
-    series=fields.COLUMN(columns.NumericColumn("q")),  # these three at the first passage alone
-    head=ProseField(),  # title, aliases and tags
-    context=ProseField(),  # words of `context_words`
-    body=ProseField(),
-    around=ProseField(),  # headings above a passage, and what was asked
-)
 _MIN_PARALLEL_NOTES = 400  # below, a second process costs more than it saves
 _LENGTHS = tuple(map(int, map(byte_to_length, range(256))))
 _DOCUMENTS_AT_ONCE = 20  # are counted in a row while the passages of one are looked for
@@ -191,13 +178,11 @@ def build(
             noted(path, aside)
             yield from passages
 
+    os.makedirs(folder, 0o700)
     if cores == 1 or len(paths) < _MIN_PARALLEL_NOTES:
-        build_index(folder, SCHEMA, documents())
-        return
-    try:
-        build_index_parallel(folder, SCHEMA, paths, load, noted, procs=cores)
-    except BuildFailed as error:  # a process was killed, for want of memory perhaps
-        raise IndexDamaged(str(error)) from error
+        publish(folder, write_segments(folder, documents()))
+    else:
+        publish(folder, write_segments_parallel(folder, paths, load, noted, procs=cores))
 
 
 def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
@@ -212,7 +197,7 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
                 if number in gone and not reader.is_deleted(document):
                     writer.delete_document(document)
         # In a third of the time that the writer itself takes.
-        writer.segments += write_segments(folder, SCHEMA, added)
+        writer.segments += write_segments(folder, added)
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index
