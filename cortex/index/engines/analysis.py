@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
@@ -35,8 +35,6 @@ _TermsAtPosition: TypeAlias = "bytes | tuple[bytes, ...]"
 
 _MAX_CACHE_ENTRIES = 65_536  # entries of a memo before it starts afresh
 _MAX_PHRASE_TERMS = 16
-# The characters of the first positions. NUL is none of them: it separates the values of a block.
-_POSITION_CHARACTERS = tuple(map(chr, range(1, 4097)))
 # Endings that the stemmer takes off; a prefix may end within one.
 _STEMMED_SUFFIXES = tuple(
     """able ably al ally ance ate ation ations ed edly ement ements ence er ers es ful fully ible ic ical ies ing ings
@@ -74,23 +72,15 @@ def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
     return start, tuple(dict.fromkeys([stem(start), *cut]))
 
 
-class _StemCache(dict[str, str]):
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MAX_CACHE_ENTRIES:
-            self.clear()
-        self[word] = stemmed = str(stem(word))
-        return stemmed
-
-
 class _ChunkTermsCache(dict[str, "tuple[_TermsAtPosition, ...]"]):
     """Chunk of text to an entry for each of its positions: a term, or the terms that share it."""
 
     def __init__(self) -> None:
-        self._stems = _StemCache()
+        self._stem = lru_cache(_MAX_CACHE_ENTRIES)(stem)
 
     def __missing__(self, chunk: str) -> tuple[_TermsAtPosition, ...]:
         row: list[_TermsAtPosition] = []
-        for wholes, parts in tokenize_chunk(chunk, self._stems.__getitem__):
+        for wholes, parts in tokenize_chunk(chunk, self._stem):
             first, *rest = map(str.encode, parts)
             row.append(tuple(dict.fromkeys([first, *map(str.encode, wholes)])) if wholes else first)
             row += rest
@@ -107,42 +97,22 @@ _CHUNK_TERMS = _ChunkTermsCache()
 
 def term_positions(text: str) -> dict[bytes, str]:
     """The terms of a text and each one's positions as characters (U+0001 is the first)."""
-    row = list(chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text))))
-    if len(row) <= len(_POSITION_CHARACTERS):
-        return _split_shared_positions(_group_positions(row, _POSITION_CHARACTERS))
-    # In pieces: growing a long string by one character at a time is quadratic.
-    stretches: defaultdict[_TermsAtPosition, list[str]] = defaultdict(list)
-    for start in range(0, min(len(row), sys.maxunicode), len(_POSITION_CHARACTERS)):
-        stretch = range(start + 1, min(start + len(_POSITION_CHARACTERS), sys.maxunicode) + 1)
-        for entry, at in _group_positions(
-            row[start : start + len(_POSITION_CHARACTERS)], map(chr, stretch)
-        ).items():
-            stretches[entry].append(at)
-    return _split_shared_positions({entry: "".join(parts) for entry, parts in stretches.items()})
-
-
-def _group_positions(
-    row: list[_TermsAtPosition], marks: Iterable[str]
-) -> dict[_TermsAtPosition, str]:
-    found: defaultdict[_TermsAtPosition, str] = defaultdict(str)
+    # NUL is none of them: it separates the values of a block.
+    marks = map(chr, range(1, sys.maxunicode + 1))
+    row = chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text)))
+    found: defaultdict[_TermsAtPosition, list[str]] = defaultdict(list)
     for mark, entry in zip(marks, row, strict=False):
-        found[entry] += mark
-    return found
-
-
-def _split_shared_positions(found: dict[_TermsAtPosition, str]) -> dict[bytes, str]:
-    """Each term by itself, also those that share their positions with others."""
+        found[entry].append(mark)
     terms: dict[bytes, str] = {}
     shared: defaultdict[bytes, list[str]] = defaultdict(list)
     for entry, at in found.items():
         if isinstance(entry, bytes):
-            terms[entry] = at
+            terms[entry] = "".join(at)
         else:
             for term in entry:
-                shared[term].append(at)
-    for term, parts in shared.items():
-        more = [*parts, terms[term]] if term in terms else parts
-        terms[term] = "".join(sorted("".join(more))) if len(more) > 1 else more[0]
+                shared[term] += at
+    for term, places in shared.items():
+        terms[term] = "".join(sorted([*places, *terms.get(term, "")]))
     return terms
 
 
