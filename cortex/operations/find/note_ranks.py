@@ -3,8 +3,7 @@ score of one, and find those that have faded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Callable, Iterable
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
@@ -62,11 +61,21 @@ def signals_of_notes(
     vault: Vault, index: IndexSession, rows: Iterable[NoteRow], branch: str = ""
 ) -> dict[int, Signals]:
     """The signals of notes, by note number. `branch` is the branch that counts as current."""
-    # A note without a creation date counts as made at its last change.
-    signals_of_rows = _iter_signals(
-        vault, index, rows, branch, lambda row: timestamp_of(row.created) or row.date
-    )
-    return {row.number: signals for row, signals in signals_of_rows}
+    used, incoming = access_log.read_counts(vault), in_degree(index.catalogue)
+    most_incoming = max(incoming.values(), default=0)
+    most_uses = max((one.count for one in used.values()), default=0)
+    found = {}
+    for row in rows:
+        use = used.get(row.id)
+        last_use, uses = (use.last_seconds, use.count) if use else (None, 0)
+        # A note without a creation date counts as made at its last change.
+        created = timestamp_of(row.created) or row.date
+        found[row.number] = Signals(
+            row.type, created, row.date, last_use, uses, incoming.get(row.number, 0),
+            row.confidence, row.priority, row.pinned, row.branch == branch != "", most_incoming,
+            most_uses,
+        )  # fmt: skip
+    return found
 
 
 def rank_notes(
@@ -80,34 +89,13 @@ def rank_notes(
 ) -> list[tuple[NoteRow, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
     moment = epoch_seconds(caller.now)
-    # A rank does not ask when a note was made.
+    rows = list(rows)
+    signals = signals_of_notes(vault, index, rows, branch)
     scored = [
-        (-rank(signals, moment), -min(row.date, moment), row.path, row)
-        for row, signals in _iter_signals(vault, index, rows, branch, attrgetter("date"))
+        (-rank(signals[row.number], moment), -min(row.date, moment), row.path, row) for row in rows
     ]
     scored.sort()
     return [(row, -negative) for negative, _, _, row in scored]
-
-
-def _iter_signals(
-    vault: Vault,
-    index: IndexSession,
-    rows: Iterable[NoteRow],
-    branch: str,
-    created: Callable[[NoteRow], int],
-) -> Iterator[tuple[NoteRow, Signals]]:
-    used, incoming = access_log.read_counts(vault), in_degree(index.catalogue)
-    most_incoming = max(incoming.values(), default=0)
-    most_uses = max((one.count for one in used.values()), default=0)
-    for row in rows:
-        use = used.get(row.id)
-        last_use, uses = (use.last_seconds, use.count) if use else (None, 0)
-        signals = Signals(
-            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0),
-            row.confidence, row.priority, row.pinned, row.branch == branch != "", most_incoming,
-            most_uses,
-        )  # fmt: skip
-        yield row, signals
 
 
 class DueRecord(NamedTuple):
