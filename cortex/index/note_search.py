@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.model.problem import Problem
 from cortex.core.ranking.note_score import LEAST_COSINE, Fusion, SeriesOrder, blend_neighbours, fuse
 from cortex.core.ranking.query import Query
@@ -67,8 +66,7 @@ def search_notes(
     parts = {one.number: one.part for one in best}
     notes = []
     for number in numbers:
-        is_set_aside = rows[number].tier == TIER_SET_ASIDE
-        one = known.get(number) or ScoredNote(number, 0.0, parts[number], is_set_aside, False)
+        one = known.get(number) or ScoredNote(number, 0.0, parts[number], False)
         notes.append(one._replace(score=scores[number]))
     return FusedNotes(found._replace(notes=notes), words, blended, problems)
 

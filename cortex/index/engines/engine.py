@@ -32,7 +32,6 @@ class ScoredNote(NamedTuple):
     number: int
     score: float
     part: int = 0  # its passage that answers best
-    is_set_aside: bool = False  # superseded, archived or deleted: behind all others
     is_whole: bool = True  # holds every word of the query
 
 

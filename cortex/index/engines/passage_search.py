@@ -115,7 +115,7 @@ class PassageSearch:
                 if score:
                     groups[tier == TIER_SET_ASIDE].append((round(score, 9), number))
         found: list[ScoredNote] = []
-        for is_set_aside, scored in groups.items():
+        for scored in groups.values():
             # With all that score as the last of them: rebuilding the index must not change which
             # are answered.
             scored.sort(key=lambda one: -one[0])
@@ -123,7 +123,7 @@ class PassageSearch:
             for score, number in [one for one in scored if one[0] >= least]:
                 part = self._best_part(number, matching, rarities)
                 is_whole = not self.corrected and all(number in one for one in self.words)
-                found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
+                found.append(ScoredNote(number, score, part, is_whole))
         return found
 
     def _place(self, number: int) -> int | None:

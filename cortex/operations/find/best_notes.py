@@ -187,7 +187,7 @@ def _rank_notes(
         row = rows[one.number]
         # Pages that Cortex writes itself, and what is no event, come last.
         is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
-        group = _LAST_GROUP if is_last else _SET_ASIDE_GROUP * one.is_set_aside
+        group = _LAST_GROUP if is_last else _SET_ASIDE_GROUP * (row.tier == TIER_SET_ASIDE)
         why = {"words": fused.words.get(one.number, 0.0)}
         if fused.cosines:
             why["meaning"] = fused.cosines[one.number]

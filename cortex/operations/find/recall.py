@@ -291,10 +291,9 @@ def _select_by_words(
     rows = index.catalogue.rows_by_number(by_number).values()
     scored = []
     for row, rank in rank_notes(vault, index, caller, rows, checkout.branch_of(caller.cwd)):
-        words = by_number[row.number]
         # What held then is not behind what holds now.
-        is_behind = words.is_set_aside and request.as_of is None
-        score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
+        is_behind = row.tier == TIER_SET_ASIDE and request.as_of is None
+        score = WORD_WEIGHT * by_number[row.number].score / best + RANK_WEIGHT * rank
         scored.append((is_behind, -score, row.path, row, score))
     scored.sort()
     return _Selected([(row, score) for *_, row, score in scored], len(scored), terms, problems)
