@@ -55,20 +55,6 @@ class LikenessBand(NamedTuple):
     strength: float
 
 
-def likeness_band(likeness: float, *, has_same_numbers: bool) -> LikenessBand | None:
-    """The band of a likeness, None for what is different. The five bands are those of seed 003;
-    texts whose numbers differ are never near-equal: step 2 is not step 6."""
-    if likeness < 0.1:
-        return None
-    if likeness < SIMILAR_THRESHOLD:
-        return LikenessBand("related", likeness)
-    if likeness < 0.5:
-        return LikenessBand("suggested", likeness)
-    if likeness < DUPLICATE_THRESHOLD or not has_same_numbers:
-        return LikenessBand("to consolidate", min(likeness, DUPLICATE_THRESHOLD))
-    return LikenessBand("near-equal", 0.9)
-
-
 class TokenSketch(NamedTuple):
     """The smallest hashes of a text's tokens: a random choice that is the same for all texts."""
 
@@ -91,7 +77,7 @@ def read_sketch(packed: bytes) -> TokenSketch:
 
 def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
     """How alike two texts are, None if hardly: exact for up to 256 words, else estimated (standard
-    error 0.03)."""
+    error 0.03). The five bands are those of seed 003."""
     limit = min(a.limit, b.limit)
     left, right = a.hashes, b.hashes
     if limit != _MAX_HASH:
@@ -99,11 +85,16 @@ def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
             frozenset(hash_ for hash_ in hashes if hash_ <= limit) for hashes in (left, right)
         )
     likeness = jaccard(left, right)
-    # The hashes of numbers are odd.
-    has_same_numbers = likeness < DUPLICATE_THRESHOLD or not any(
-        hash_ & 1 for hash_ in left ^ right
-    )
-    return likeness_band(likeness, has_same_numbers=has_same_numbers)
+    if likeness < 0.1:
+        return None
+    if likeness < SIMILAR_THRESHOLD:
+        return LikenessBand("related", likeness)
+    if likeness < 0.5:
+        return LikenessBand("suggested", likeness)
+    # Texts whose numbers differ are never near-equal: step 2 is not step 6. Their hashes are odd.
+    if likeness < DUPLICATE_THRESHOLD or any(hash_ & 1 for hash_ in left ^ right):
+        return LikenessBand("to consolidate", min(likeness, DUPLICATE_THRESHOLD))
+    return LikenessBand("near-equal", 0.9)
 
 
 def token_set(text: str) -> TokenSet:
