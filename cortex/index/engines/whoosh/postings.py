@@ -128,7 +128,7 @@ def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
     for later in postings[1:]:
         here = _positions_by_document(later)
         following = {
-            number: set(found[number].translate(_NEXT_CHARACTER)).intersection(here[number])
+            number: {chr(ord(one) + 1) for one in found[number]}.intersection(here[number])
             for number in found.keys() & here.keys()
         }
         found = {number: "".join(at) for number, at in following.items() if at}
@@ -154,15 +154,6 @@ def read_weights(postings: matching.Matcher) -> list[tuple[int, float]]:
     inner, is_live = _unwrap(postings)
     found = inner.read_weights()
     return [one for one in found if is_live(one[0])] if is_live else found
-
-
-class _NextCharacterTable(dict[int, int]):
-    def __missing__(self, character: int) -> int:
-        self[character] = following = character + 1
-        return following
-
-
-_NEXT_CHARACTER = _NextCharacterTable()
 
 
 class _PostingsWriter(whoosh3.W3PostingsWriter):
