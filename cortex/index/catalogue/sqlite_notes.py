@@ -198,20 +198,16 @@ class SqliteNotes:
     def version(self) -> str:
         return file_stamp(self.path)
 
-    def select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of an SQL query without user text; `values` may be any."""
+    def select(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """The rows, as tuples, of an SQL query without user text; `values` may be any."""
         return list(self.each(query, values))
 
     def each(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """As `select`, row by row: in half the time where there are ten thousand."""
-        try:
+        with damage_raised():
             yield from self.database.execute(query, [sql_value(one) for one in values])
-        except sqlite3.Error as error:
-            raise IndexDamaged(str(error)) from error
 
-    def select_in(
-        self, query: str, column: str, chosen: Collection[object]
-    ) -> list[tuple[Any, ...]]:
+    def select_in(self, query: str, column: str, chosen: Collection[object]) -> list[Any]:
         """As `select`; the query's `{}` becomes a condition that `column` is one of `chosen`."""
         clause, values = sql_in(column, chosen)
         return self.select(query.format(clause), values)

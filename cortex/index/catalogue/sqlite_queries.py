@@ -58,12 +58,7 @@ class SqliteQueries(SqliteNotes):
     def passage_keys(self, numbers: Iterable[int] | None = None) -> list[tuple[int, bytes]]:
         where, values = sql_condition(NoteFilter(numbers=None if numbers is None else [*numbers]))
         of_notes = f"FROM note WHERE passages != x'' AND {where}"
-        return [
-            (n, keys)
-            for n, keys in self.select(
-                f"SELECT number, passages {of_notes} ORDER BY number", values
-            )
-        ]
+        return self.select(f"SELECT number, passages {of_notes} ORDER BY number", values)
 
     def neighbours_in_time(
         self, row: NoteRow, limit: int, project: str | None = None
@@ -172,9 +167,7 @@ class SqliteQueries(SqliteNotes):
             "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != ''"
             " GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
         )
-        return [
-            (branch, notes, date) for branch, notes, date in self.select(query, (project, limit))
-        ]
+        return self.select(query, (project, limit))
 
     def count_topics(self) -> int:
         key = "project || char(10) || scope || char(10) || topic"
@@ -332,9 +325,7 @@ class SqliteQueries(SqliteNotes):
         )
         symbol = name.removesuffix("()")
         values = (folded, last_parts, folded.removeprefix("v"), symbol, kind, kind)
-        return [
-            (number, of, spelled, key) for number, of, spelled, key in self.select(query, values)
-        ]
+        return self.select(query, values)
 
     def notes_naming(self, kind: str, key: str, limit: int) -> list[int]:
         query = (
@@ -356,7 +347,7 @@ class SqliteQueries(SqliteNotes):
             "SELECT kind, min(name), count(*) AS notes FROM entity JOIN note USING (number) WHERE tier = 0"
             " AND (? = '' OR kind = ?) GROUP BY kind, entity.key ORDER BY notes DESC, kind, entity.key"
         )
-        return [(of, name, count) for of, name, count in self.select(query, (kind, kind))]
+        return self.select(query, (kind, kind))
 
     def entity_keys_from(self, begin: str, limit: int) -> list[str]:
         query = "SELECT DISTINCT key FROM entity WHERE key >= ? AND key < ? LIMIT ?"
