@@ -9,7 +9,7 @@ only a person can decide is left to them, and nothing that stands in either vers
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence
 
 from cortex.core.briefing import pages
 from cortex.core.merge.body import marked_conflicts
@@ -69,8 +69,8 @@ def plan_resolution(
             plan.ask(path, why)
         elif any(is_briefing(path, tree[path]) for tree in sides if path in tree):
             _resolve_briefing(plan, path)
-        elif event := _event_at(one, sides, event_ids):
-            events.setdefault(event, []).append(path)
+        elif is_event_path(path):
+            events.setdefault(stem_of(path), []).append(path)
         elif path in keys_at:
             keys.update(keys_at[path])
         elif one.ids and one.ids <= versions.keys() | event_ids:
@@ -95,16 +95,6 @@ def plan_resolution(
         if decision := _resolve_record(plan, versions[key], todo, keys_at):
             plan.decide(decision._replace(removed_paths=decision.removed_paths - others))
     return plan.outcome()
-
-
-def _event_at(one: UnmergedPath, sides: MergeSides, event_ids: AbstractSet[str]) -> str:
-    """The id of the event that lies at a path, also where git has moved it to along with a folder
-    that it takes for renamed; empty if none does."""
-    id_ = stem_of(one.path)
-    if is_event_path(one.path):
-        return id_
-    is_made_up = id_ in one.ids and not any(one.path in tree for tree in sides)
-    return id_ if is_made_up and id_ in event_ids else ""
 
 
 def _take_manual_resolution(

@@ -69,6 +69,9 @@ class MergeLog:
         # A topic's text lost to a later one: that stops nothing, and stays named until somebody has
         # looked.
         self.has_lost_text = False
+        self.leaves_out_text = (
+            False  # of a topic that both sides saved anew the text of one of them
+        )
 
     def log_choice(self, field: str, kept: str, lost: str, why: str = "") -> None:
         self.decisions.append(

@@ -144,9 +144,7 @@ def _merge_sides(
     data = b"".join(head).replace(b"\n", eols[0]) + text.data.replace(b"\n", eols[1])
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     is_clean = not ledger.conflicts and not marked
-    return MergedRecord(
-        data, is_clean, decisions, leaves_out_text=_leaves_out_text((was, newer, older), latest)
-    )
+    return MergedRecord(data, is_clean, decisions, leaves_out_text=ledger.leaves_out_text)
 
 
 def _precedence(
@@ -197,7 +195,8 @@ def _merge_text(
     was, newer, older = sides
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-        if _leaves_out_text(sides, latest):
+        ledger.leaves_out_text = lost.parts.body not in (kept.parts.body, was.parts.body)
+        if ledger.leaves_out_text:
             # What was found in agents' sessions nobody has said, and nobody need look at.
             ledger.has_lost_text = not all(_EXTRACTED in one.frontmatter for one in (kept, lost))
             ledger.decisions.append(
@@ -206,15 +205,6 @@ def _merge_text(
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
     return merge_body(*bodies, style, added=is_added)
-
-
-def _leaves_out_text(sides: _ThreeSides, latest: _TopicWinner | None) -> bool:
-    """True of a topic that both sides saved anew, with two texts of which the result has one."""
-    if latest is None or latest.side == "both":
-        return False
-    was, newer, older = sides
-    kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-    return lost.parts.body not in (kept.parts.body, was.parts.body)
 
 
 def _with_one_title(
