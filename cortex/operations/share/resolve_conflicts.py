@@ -21,7 +21,7 @@ from cortex.core.merge.merge_plan import (
     WriteFile,
     sha256_hex,
 )
-from cortex.core.merge.note_versions import MergeSides, note_id, stem_of
+from cortex.core.merge.note_versions import MergeSides, Tree, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
@@ -33,6 +33,7 @@ from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.git.merge_versions import (
+    BlobTriple,
     blobs_by_path,
     build_sides,
     merge_notes,
@@ -51,11 +52,11 @@ def resolve_user_merge(
     Returns what was decided, and what waits for them; they conclude the operation.
     """
     root = vault.root
-    # Neither a stash that is put back nor a squashed merge is under way for git.
-    how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
+    unnamed = "squash" if merging.squashed_commit(root) else "stash"
+    how, at = checkout.operation_in_progress(root) or unnamed, git_cli.head_commit(root)
     last = merging.load_state(root)
     saved = last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
-    if not objects.list_unmerged_stages(root) and not (saved and how == "stash"):
+    if not objects.list_unmerged_stages(root) and not (saved and how == unnamed):
         return (), ()
     known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
     decided, waiting = resolve_unmerged(vault, caller, known)
@@ -106,8 +107,8 @@ def resolve_unmerged(
 
     def merge_note(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         data, is_clean = merge_notes(base, ours, theirs, LABELS if other else None)
-        # What was stashed or mailed need not be in a commit.
-        if mine.how in ("stash", "am"):
+        # What was stashed or mailed need not be in a commit. A squashed one may be a stash.
+        if mine.how in ("stash", "squash", "am"):
             data = keep_left_out(vault, caller, "", theirs, data)
         return data, is_clean
 
@@ -195,14 +196,22 @@ def _plain_stages(stages: Sequence[objects.IndexEntry], prefix: bytes) -> list[o
 
 
 def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry]) -> MergeSides:
-    """The base, ours and theirs of each note that an operation under way merges. Of a merge or rebase
-    they are read from its commits: git may stage at a renamed path another path's version, or
-    merged text. Of any other they are what git has staged."""
+    """The base, ours and theirs of each note that an operation under way merges. They are read from
+    its commits if these are known: git may stage at a renamed path another path's version, or
+    merged text."""
     prefix = objects.prefix(root)
     entries = _plain_stages(stages, prefix)
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in entries}
     merged = merging.revisions_of(root, operation) if entries else None
-    if merged is None:
+    versions = blobs_by_path(root, merged, paths) if merged else {}
+    # Not in the commits: such as a new file in a folder that git thinks was renamed.
+    unknown_paths = paths - versions.keys()
+    events = {stem_of(path) for path in paths if is_event_path(path) or path in unknown_paths}
+    # The commits may be other than those that git merges: an older stash than the last one, a patch
+    # in place of a stash, an unknown commit, or a pick relative to another parent.
+    may_be_other = operation in ("stash", "squash", "cherry-pick", "revert")
+    is_other = may_be_other and _is_other_merge(entries, versions)
+    if is_other or (unknown_paths and (merged is None or operation == "stash")):
         texts = objects.read_blobs(root, [stage.blob for stage in entries])
         trees: tuple[dict[str, bytes], ...] = ({}, {}, {})
         for one in entries:
@@ -210,10 +219,6 @@ def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry])
             trees[one.number - 1][_own_path(root, path, data)] = data
         staged = MergeSides(*trees)
         return staged._replace(ours=_find_moved_notes(root, staged) | trees[1])
-    versions = blobs_by_path(root, merged, paths)
-    # Not in the commits: such as a new file in a folder that git thinks was renamed.
-    unknown_paths = paths - versions.keys()
-    events = {stem_of(path) for path in paths if is_event_path(path) or path in unknown_paths}
     wanted = {
         path: row
         for path, row in versions.items()
@@ -225,7 +230,17 @@ def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry])
         )
     }
     blobs = [blob for row in wanted.values() for blob in row if blob]
-    return build_sides(wanted, objects.read_blobs(root, blobs))
+    sides = build_sides(wanted, objects.read_blobs(root, blobs))
+    if operation != "stash":
+        return sides
+    sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, entries, sides.ours)})
+    # A stash leaves untracked files behind, such as the new name of a note that was moved.
+    left = {
+        path: text
+        for path in objects.list_untracked(root)
+        if path.endswith(".md") and not is_event_path(path) and (text := read_if_there(root, path))
+    }
+    return sides._replace(theirs={**left, **sides.theirs})
 
 
 def _own_path(root: str, path: str, data: bytes) -> str:
@@ -235,6 +250,33 @@ def _own_path(root: str, path: str, data: bytes) -> str:
     if not is_event_path(path) or id_ in ("", stem_of(path)) or is_event_id(id_):
         return path
     return layout_of(root).record(notes.read(data).get("type") or "note", id_)
+
+
+def _staged_before_stash(
+    root: str, stages: Sequence[objects.IndexEntry], committed: Tree
+) -> dict[str, bytes]:
+    """The notes of which a person had staged another text than is committed when they put a stash
+    back, and which the stash deletes: a stash is merged into the index."""
+    prefix = objects.prefix(root)
+    kept = {one.path for one in stages if one.number == 3}
+    own = [one for one in stages if one.number == 2 and one.path not in kept]
+    texts = objects.read_blobs(root, [one.blob for one in own])
+    found = {os.fsdecode(one.path.removeprefix(prefix)): texts[one.blob] for one in own}
+    return {
+        path: text
+        for path, text in found.items()
+        if path in committed and note_id(text) == note_id(committed[path])
+    }
+
+
+def _is_other_merge(stages: Sequence[objects.IndexEntry], versions: dict[str, BlobTriple]) -> bool:
+    """True if what git could not merge are no versions of these commits."""
+    base, ours, theirs = ({one.blob for one in stages if one.number == n} for n in (1, 2, 3))
+    # Of two renames of one note git stages the merged text for both names.
+    return any(
+        blobs and blobs.isdisjoint(row[at] for row in versions.values())
+        for at, blobs in ((0, base), (2, theirs - ours))
+    )
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
