@@ -79,13 +79,13 @@ def test_the_names_of_folders_are_the_same_without_private_modules(vault):
 def test_whoosh_is_compiled_without_a_warning(tmp_path):
     """Its escapes are such as Python warns about; compiled anew, and with every warning an error."""
     done = run(
-        "import warnings; warnings.simplefilter('error'); import cortex.index.engines.whoosh.whoosh_import",
+        "import warnings; warnings.simplefilter('error'); import cortex.index.engines.whoosh.whoosh_index",
         cwd=str(tmp_path),
         PYTHONPYCACHEPREFIX=str(tmp_path),
         PYTHONDONTWRITEBYTECODE="",
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(tmp_path.rglob("porter2.*.pyc"))
+    assert list(tmp_path.rglob("porter2.*.pyc")) and list(tmp_path.rglob("whoosh3.*.pyc"))
 
 
 def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(

@@ -32,10 +32,10 @@ from cortex.index.engines.analysis import (
     stem,
     term_positions,
 )
+from cortex.index.engines.engine import Alternatives
 from cortex.index.engines.whoosh import segment
-from cortex.index.engines.whoosh.postings import match_phrase
 from cortex.index.engines.whoosh.segment import SCHEMA, publish, write_segments_parallel
-from cortex.index.engines.whoosh.whoosh_index import build, update
+from cortex.index.engines.whoosh.whoosh_index import WhooshReader, build, update
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -257,15 +257,11 @@ def test_terms_in_a_row_are_a_phrase(tmp_path: Path, documents) -> None:
         if (row := phrase_terms(f"{first} {second}"))
     ] + [("merg",) * 3, ("merg",)]
     with index.open_dir(tmp_path / "index").reader() as reader, plain.searcher() as searcher:
-        leaves = [leaf for leaf, _ in reader.leaf_readers()]
-        assert [leaf.has_deletions() for leaf in leaves] == [True, False, False]
+        ours = WhooshReader(reader)
+        assert [leaf.has_deletions() for leaf, _ in ours.leaves] == [True, False, False]
         for row in rows:
-            found = set()
-            for leaf in leaves:
-                if all(("body", term) in leaf for term in row):
-                    numbers = leaf.column_reader("number")
-                    matched = match_phrase([leaf.postings("body", term) for term in row])
-                    found |= {numbers[document] for document in matched}
+            matched = ours.frequencies("body", Alternatives((), row))
+            found = {ours.numbers[document] for document, _ in matched}
             numbers = searcher.reader().column_reader("number")
             assert found == {numbers[one] for one in query.Phrase("body", list(row)).docs(searcher)}
 
@@ -429,9 +425,8 @@ def test_every_spelling_of_an_identifier_finds_every_other(tmp_path: Path) -> No
     with made.reader() as reader:
         for each in spellings:
             [(terms, phrase)] = query_forms(each)
-            rows = [match_phrase([reader.postings("body", one) for one in phrase])]
-            rows += [match_phrase([reader.postings("body", one)]) for one in terms]
-            assert set().union(*rows) == set(range(len(spellings) + 1))
+            found = WhooshReader(reader).frequencies("body", Alternatives(terms, phrase))
+            assert {document for document, _ in found} == set(range(len(spellings) + 1))
 
 
 def test_phrase_terms_are_the_row_of_the_text() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Any
 
@@ -20,7 +20,6 @@ from cortex.index.engines.whoosh.whoosh_import import (
     filetables,
     formats,
     length_to_byte,
-    matching,
     whoosh3,
 )
 
@@ -120,40 +119,19 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         return found
 
 
-def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
+def match_phrase(postings: Sequence[PostingsMatcher]) -> dict[int, str]:
     """The documents in which terms follow each other, by the postings of each; and where the last
     one then stands, once for every time, in the form that `encode_positions` packs. A third of the
     time of Whoosh's spans, and linear in all of it."""
-    found = _positions_by_document(postings[0])
+    found = postings[0].read_positions()
     for later in postings[1:]:
-        here = _positions_by_document(later)
+        here = later.read_positions()
         following = {
             number: {chr(ord(one) + 1) for one in found[number]}.intersection(here[number])
             for number in found.keys() & here.keys()
         }
         found = {number: "".join(at) for number, at in following.items() if at}
     return found
-
-
-def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
-    inner, is_live = _unwrap(postings)
-    found = inner.read_positions()
-    return {number: at for number, at in found.items() if is_live(number)} if is_live else found
-
-
-def _unwrap(postings: matching.Matcher) -> tuple[PostingsMatcher, Callable[[int], bool] | None]:
-    """The postings below a filter, and what tells whether a document passes it, if there is one."""
-    if isinstance(postings, PostingsMatcher):
-        return postings, None
-    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
-    return postings.child, lambda document: (document in filtered) != exclude
-
-
-def read_weights(postings: matching.Matcher) -> list[tuple[int, float]]:
-    """The documents of a term's postings, each with the weight of the term."""
-    inner, is_live = _unwrap(postings)
-    found = inner.read_weights()
-    return [one for one in found if is_live(one[0])] if is_live else found
 
 
 class _PostingsWriter(whoosh3.W3PostingsWriter):

@@ -13,6 +13,7 @@ import gc
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex.core.model.problem import CortexError
@@ -39,7 +40,6 @@ _INDEX_NAME = "MAIN"
 _MAX_POSTINGS = 6_000_000  # of a segment in the making: 16,000 notes of 6 kB, 300 MB
 _NOTES_PER_MESSAGE = 32  # notes between two messages of a building process
 
-
 SCHEMA = fields.Schema(
     number=fields.COLUMN(columns.NumericColumn("i")),
     tier=fields.COLUMN(columns.NumericColumn("i")),
@@ -55,6 +55,8 @@ SCHEMA = fields.Schema(
 def publish(folder: str, segments: Sequence[whoosh3.W3Segment]) -> None:
     """Write the table of contents, which makes an index of segments."""
     TOC(SCHEMA, segments, 0).write(FileStorage(folder), _INDEX_NAME)
+    with suppress(FileNotFoundError):  # an empty vault has no segment
+        os.rmdir(os.path.join(folder, f"{_INDEX_NAME}.tmp"))  # of Whoosh's writer, empty by now
 
 
 def write_segments_parallel(

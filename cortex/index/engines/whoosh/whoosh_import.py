@@ -89,17 +89,16 @@ def import_parts(*parts: str) -> None:
             each.uninstall()
 
 
-import_parts("whoosh.codec.whoosh3", "whoosh.reading", "whoosh.lang.porter2")
+import_parts("whoosh.codec.whoosh3", "whoosh.reading")
 
-from whoosh import columns, fields, formats, matching  # noqa: E402
+from whoosh import columns, fields, formats  # noqa: E402
 from whoosh.codec import whoosh3  # noqa: E402
 from whoosh.filedb import filetables  # noqa: E402
 from whoosh.filedb.filestore import FileStorage  # noqa: E402
 from whoosh.index import TOC  # noqa: E402
-from whoosh.lang.porter2 import stem  # noqa: E402
 from whoosh.util.numeric import byte_to_length, length_to_byte  # noqa: E402
 
 __all__ = [
     "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats", "import_parts",
-    "length_to_byte", "matching", "stem", "whoosh3",
+    "length_to_byte", "whoosh3",
 ]  # fmt: skip

@@ -19,9 +19,9 @@ from cortex.index.engines import engine
 from cortex.index.engines.engine import Alternatives, Document, IndexReader
 from cortex.index.engines.whoosh.postings import (
     CompactCodec,
+    PostingsMatcher,
     find_words,
     match_phrase,
-    read_weights,
     read_words,
 )
 from cortex.index.engines.whoosh.segment import (
@@ -132,18 +132,22 @@ class WhooshReader(IndexReader):
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = [
-                pair if not offset else (pair[0] + offset, pair[1])
+                (document + offset, frequency)
                 for leaf, offset in self.leaves
-                for pair in _frequencies(leaf, field, one)
+                for document, frequency in _frequencies(leaf, field, one)
+                if document + offset not in self.deleted
             ]
         return found
 
 
 def _frequencies(leaf: Any, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
+    """Which documents of a segment, deleted ones too, hold a word, and how often."""
     terms, row = (tuple(map(str.encode, some)) for some in (one.terms, one.row))
-    postings = [read_weights(leaf.postings(field, term)) for term in terms if (field, term) in leaf]
+    postings = [
+        _matcher(leaf, field, term).read_weights() for term in terms if (field, term) in leaf
+    ]
     if row and all((field, term) in leaf for term in row):
-        rows = match_phrase([leaf.postings(field, term) for term in row])
+        rows = match_phrase([_matcher(leaf, field, term) for term in row])
         postings.append([(document, float(len(at))) for document, at in rows.items()])
     if len(postings) < 2:
         return postings[0] if postings else ()
@@ -152,6 +156,11 @@ def _frequencies(leaf: Any, field: str, one: Alternatives) -> Collection[tuple[i
         for document, frequency in pairs:
             found[document] = max(frequency, found.get(document, 0.0))
     return found.items()
+
+
+def _matcher(leaf: Any, field: str, term: bytes) -> PostingsMatcher:
+    found: PostingsMatcher = leaf._terms.matcher(field, term, SCHEMA[field].format)  # noqa: SLF001
+    return found
 
 
 class _OpenIndex(NamedTuple):
