@@ -126,7 +126,7 @@ def _bearing(*words: tuple[PromptTerm, TermPostings]) -> list[int]:
 IN_TEXT, IN_TITLE, NOWHERE = (
     TermPostings(1, frozenset(), frozenset([7])),
     TermPostings(1, frozenset([7]), frozenset()),
-    TermPostings(0),
+    TermPostings(0, frozenset(), frozenset()),
 )
 MANY = TermPostings(35, frozenset([7]), frozenset())
 

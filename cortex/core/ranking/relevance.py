@@ -74,11 +74,11 @@ class PromptTerm(NamedTuple):
 
 class TermPostings(NamedTuple):
     """Where an index has a word: how many notes hold it; which do so in title or tags, and which in
-    their text. A common word need not say which."""
+    their text."""
 
     document_count: int
-    head_documents: AbstractSet[int] = frozenset()
-    body_documents: AbstractSet[int] = frozenset()
+    head_documents: AbstractSet[int]
+    body_documents: AbstractSet[int]
 
 
 class _WeightedTerm(NamedTuple):
@@ -134,11 +134,6 @@ def normalized_idf(holding: int, live: int) -> float:
     return min(1.0, max(0.0, math.log(1 + max(0.0, live - holding + 0.5) / (holding + 0.5)) / most))
 
 
-def is_common_term(holding: int, live: int) -> bool:
-    """Whether a word tells nothing, since so many notes hold it."""
-    return holding > COMMON_TERM_SHARE * max(live, MIN_COLLECTION_SIZE)
-
-
 def find_relevant_notes(
     words: Sequence[PromptTerm],
     postings: Sequence[TermPostings],
@@ -156,7 +151,7 @@ def find_relevant_notes(
     whole = sum(sorted((one.weight for one in weighed), reverse=True)[:HEAVIEST_TERMS])
     covering: dict[int, list[int]] = {}
     for place, one in enumerate(weighed):
-        if not is_common_term(one.postings.document_count, live):
+        if one.postings.document_count <= COMMON_TERM_SHARE * live:
             for number in one.postings.head_documents | one.postings.body_documents:
                 covering.setdefault(number, []).append(place)
     rare = _RARE_NAME_SHARE * live

@@ -11,7 +11,6 @@ from cortex.core.ranking.relevance import (
     RelevantNotes,
     TermPostings,
     find_relevant_notes,
-    is_common_term,
     normalized_idf,
     prompt_terms,
 )
@@ -56,9 +55,9 @@ def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> Relev
         some, others = ({numbers[place] for place in places - trail} for places in (head, body))
         turns = (head | body) & trail
         count = counts[at] if counts else (len(some | others), len(turns))
-        of_notes.append(_term_postings(count[0], some, others, live))
+        of_notes.append(TermPostings(count[0], some, others))
         # What was asked is no title: it counts as the text.
-        in_trail.append(_term_postings(count[1], set(), turns, len(reader.trail)))
+        in_trail.append(TermPostings(count[1], frozenset(), turns))
         holding = sum(count) if counts else len(head | body)
         weight = word.weight * normalized_idf(holding, every)
         weights.update(dict.fromkeys((*word.terms, *word.phrase), weight))
@@ -77,7 +76,3 @@ def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> Relev
             number = numbers[turn.number]
             best.setdefault(number, turn._replace(number=number, part=in_view.parts[turn.number]))
     return RelevantNotes(found, list(best.values()), weights)
-
-
-def _term_postings(count: int, head: set[int], body: set[int], live: int) -> TermPostings:
-    return TermPostings(count) if is_common_term(count, live) else TermPostings(count, head, body)
