@@ -169,8 +169,9 @@ def _find_relevant(
         relevant = full_text.search_relevant(words, request.prompt, request.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
-            is_personal = request.is_personal_vault
-            return _Relevant(one.score, vault, row, b"", is_personal, one.prompt_share)
+            known = catalogue.number_and_hash(row.path)
+            hashed, is_personal = known[1] if known else b"", request.is_personal_vault
+            return _Relevant(one.score, vault, row, hashed, is_personal, one.prompt_share)
 
         chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, request)]
         if len(chosen) < request.number and not request.is_personal_vault:
@@ -180,11 +181,7 @@ def _find_relevant(
                 for one, row in _select_turns(catalogue, relevant.events, request)
                 if not _is_told_by(row.id, one.prompt_share, chosen)
             ]
-        hashes = (catalogue.number_and_hash(one.row.path) for one in chosen)
-        return [
-            one._replace(indexed_hash=known[1] if known else b"")
-            for one, known in zip(chosen, hashes, strict=True)
-        ]
+        return chosen
 
     if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
         return found
