@@ -85,7 +85,8 @@ def test_whoosh_is_compiled_without_a_warning(tmp_path):
         PYTHONDONTWRITEBYTECODE="",
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(tmp_path.rglob("porter2.*.pyc")) and list(tmp_path.rglob("whoosh3.*.pyc"))
+    assert list(tmp_path.rglob("porter2.*.pyc"))
+    assert list(tmp_path.rglob("whoosh3.*.pyc"))
 
 
 def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(
