@@ -37,20 +37,16 @@ class ProseField(fields.FieldType):
 
 
 _WORDS_EXTENSION = ".words"  # of the file with the terms of a segment
-_BLOCK_HEADER = Struct("<iIIfBBBx")
-"""Bytes that follow (negative: last block), documents, last one, highest weight, flags, lengths."""
+_BLOCK_HEADER = Struct("<iIB")  # bytes that follow (negative: last block), documents, flags
 _SAME_WEIGHT, _COMPRESSED = 1, 2
 
 
-def _encode_block(
-    numbers: array[int], weights: array[float], values: bytes, lengths: tuple[int, int], last: bool
-) -> bytes:
+def _encode_block(numbers: array[int], weights: array[float], values: bytes, last: bool) -> bytes:
     same = weights.count(weights[0]) == len(weights)
     kept = zlib.compress(values, 1) if len(values) > 256 else values
     body = numbers.tobytes() + (weights[:1] if same else weights).tobytes() + kept
     flags = same * _SAME_WEIGHT | (kept is not values) * _COMPRESSED
-    size = -len(body) if last else len(body)
-    return _BLOCK_HEADER.pack(size, len(numbers), numbers[-1], max(weights), flags, *lengths) + body
+    return _BLOCK_HEADER.pack(-len(body) if last else len(body), len(numbers), flags) + body
 
 
 class PostingsMatcher(whoosh3.W3LeafMatcher):
@@ -63,14 +59,11 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
 
     def _goto(self, position: int) -> None:
         self._postfile.seek(position)
-        size, count, last, weight, self._flags, shortest, longest = _BLOCK_HEADER.unpack(
-            self._postfile.read(_BLOCK_HEADER.size)
-        )
+        header = self._postfile.read(_BLOCK_HEADER.size)
+        size, self._blocklength, self._flags = _BLOCK_HEADER.unpack(header)
         self._lastblock = size < 0
         self._dataoffset = position + _BLOCK_HEADER.size
         self._nextoffset = self._dataoffset + abs(size)
-        self._blocklength, self._maxid, self._maxweight = count, last, weight
-        self._minlength, self._maxlength = byte_to_length(shortest), byte_to_length(longest)
         self._data = self._ids = self._weights = self._values = None
         self._i = 0
 
@@ -141,10 +134,8 @@ class _PostingsWriter(whoosh3.W3PostingsWriter):
         if not self._blockcount:
             self._postfile.write(whoosh3.WHOOSH3_HEADER_MAGIC)
         self._terminfo.add_block(self)
-        lengths = length_to_byte(self._minlength), length_to_byte(self._maxlength)
-        self._postfile.write(
-            _encode_block(self._ids, self._weights, b"\0".join(self._values), lengths, last)
-        )
+        values = b"\0".join(self._values)
+        self._postfile.write(_encode_block(self._ids, self._weights, values, last))
         self._blockcount += 1
         self._new_block()
 
@@ -166,26 +157,19 @@ class _TermsWriter(whoosh3.W3FieldWriter):
         super().start_term(btext)
         self._words.append(btext)
 
-    def add_term_positions(
-        self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
-    ) -> None:
-        """A term with the documents that hold it, where, and the lengths of all documents."""
+    def add_term_positions(self, term: bytes, numbers: list[int], row: list[str]) -> None:
+        """A term with the documents that hold it, and where."""
         self._words.append(term)
-        own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
         weights = array("f", map(len, row))
         step, written = self._codec._blocklimit, [whoosh3.WHOOSH3_HEADER_MAGIC]  # noqa: SLF001
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            span = min(own[part]), max(own[part])
             values = encode_positions("\0".join(row[part]))
             is_last = start + step >= len(numbers)
-            written.append(_encode_block(documents[part], weights[part], values, span, is_last))
+            written.append(_encode_block(documents[part], weights[part], values, is_last))
         postings = b"".join(written)
-        shortest, longest = byte_to_length(min(own)), byte_to_length(max(own))
-        info = whoosh3.W3TermInfo(
-            sum(weights), len(numbers), shortest, longest, max(weights), numbers[0], numbers[-1]
-        )
+        info = whoosh3.W3TermInfo(sum(weights), len(numbers))  # nobody asks for the rest
         info.set_extent(self._postfile.tell(), len(postings))
         self._postfile.write(postings)
         self._tindex.add(self._fieldid.to_bytes(2, "big") + term, info.to_bytes())
@@ -229,11 +213,6 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
         super().__init__(storage, segment)
         self._lengths_by_field: dict[str, bytes] = {}
 
-    def doc_field_length(self, docnum: int, fieldname: str, default: int = 0) -> int:
-        lengths = self.field_lengths(fieldname)
-        length = lengths[docnum] if docnum < len(lengths) else 0
-        return byte_to_length(length) if length else default
-
     def field_lengths(self, fieldname: str) -> bytes:
         """The length of a field by document, each as a byte; up to the last that has it."""
         lengths = self._lengths_by_field.get(fieldname)
@@ -262,6 +241,8 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
 
 class CompactCodec(whoosh3.W3Codec):
     """Whoosh's codec with smaller, faster postings. Text fields have to be `ProseField`."""
+
+    length_stats = False  # of the documents that hold a term
 
     def per_document_reader(
         self, storage: FileStorage, segment: whoosh3.W3Segment

@@ -26,7 +26,6 @@ from cortex.index.engines.whoosh.whoosh_import import (
     FileStorage,
     columns,
     fields,
-    length_to_byte,
     whoosh3,
 )
 
@@ -208,7 +207,6 @@ class _SegmentWriter:
         self._postings: dict[str, defaultdict[bytes, list[Any]]] = {
             name: defaultdict(list) for name, field in SCHEMA.items() if not field.column_type
         }
-        self._lengths = {name: bytearray() for name in self._postings}
         self._document_count = self.posting_count = 0
 
     def add_document(self, document: Document) -> None:
@@ -222,7 +220,7 @@ class _SegmentWriter:
         self._document_count += 1
 
     def _add_text(self, name: str, text: str) -> None:
-        lists, lengths, number = self._postings[name], self._lengths[name], self._document_count
+        lists, number = self._postings[name], self._document_count
         found = term_positions(text)
         for term, at in found.items():
             postings = lists[term]
@@ -230,8 +228,6 @@ class _SegmentWriter:
             postings.append(at)
         self.posting_count += len(found)
         length = sum(map(len, found.values()))
-        lengths.extend(bytes(number - len(lengths)))
-        lengths.append(length_to_byte(length))
         self._document_writer.add_field(name, SCHEMA[name], None, length)
 
     def finish(self) -> whoosh3.W3Segment:
@@ -239,14 +235,11 @@ class _SegmentWriter:
         self._document_writer.close()
         self._segment.set_doc_count(self._document_count)
         for name, lists in self._postings.items():
-            lengths = self._lengths[name]
-            lengths.extend(bytes(self._document_count - len(lengths)))
             if lists:
                 self._terms_writer.start_field(name, SCHEMA[name])
                 for term in sorted(lists):
                     postings = lists.pop(term)
-                    places = postings[1::2]
-                    self._terms_writer.add_term_positions(term, postings[::2], places, lengths)
+                    self._terms_writer.add_term_positions(term, postings[::2], postings[1::2])
                 self._terms_writer.finish_field()
         self._terms_writer.close()
         return self._segment
