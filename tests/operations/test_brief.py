@@ -17,7 +17,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.hook_briefing import briefing_for_hook
-from cortex.vault.git import branches
+from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import briefing_key
@@ -414,7 +414,7 @@ def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name):
     git(home, "branch", "tin")
     used = (
         *branches.find_included(str(home), "main", [name, "tin"]).depends_on,
-        *branches.head_files(str(home), name),
+        *branches.RepositoryRefs(*checkout.find_repository(str(home))).head_files(name),
     )
     assert any(path.endswith("heads/tin") for path in used)
     assert all(os.path.realpath(path).startswith(str(home)) for path in used)

@@ -154,7 +154,8 @@ def _collect_inputs(
     index: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
 ) -> BriefingInputs:
     """Select under the index lock; cut to the budget as if every line were a title alone."""
-    git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
+    place = checkout.find_repository(key.folder)
+    git_files = RepositoryRefs(*place).head_files(key.branch) if place else []
 
     def included_branches(named: Iterable[str]) -> frozenset[str]:
         if key.all_branches:

@@ -71,13 +71,15 @@ class RepositoryRefs(checkout.Repository):
             name for name in (*loose, *names) if name.startswith(kinds) and name[-5:] != ".lock"
         )
 
-    def head_files(self) -> list[str]:
-        """What changes with the commit that `HEAD` names."""
-        ref = checkout.read_head(self).removeprefix("ref: ")
-        names = ["packed-refs", "shallow", *([ref] if _is_ref(ref) else ())]
-        shared = (os.path.join(self.common_dir, name) for name in names)
-        tables = checkout.table_lists(self)
-        return [os.path.join(self.git_dir, "HEAD"), *shared, *tables]
+    def head_files(self, branch: str = "") -> list[str]:
+        """What changes when another commit or branch is checked out, or `branch` has another one."""
+        refs = {checkout.read_head(self).removeprefix("ref: "), f"refs/heads/{branch}"}
+        shared = ("packed-refs", "shallow", *sorted(filter(_is_ref, refs)))
+        return [
+            *(os.path.join(self.git_dir, name) for name in ("HEAD", "logs/HEAD")),
+            *(os.path.join(self.common_dir, name) for name in shared),
+            *checkout.table_lists(self),
+        ]
 
     def has_commit(self) -> bool:
         """Whether `HEAD` names a commit."""
@@ -167,44 +169,21 @@ class BranchSet(NamedTuple):
     unknown: frozenset[str] = frozenset()  # others of which the repository has no trace
 
 
-def find_defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The default branches, with that of the remote, and the files that say so."""
-    repository = checkout.find_repository(directory)
-    if repository is None:
-        return DEFAULT_BRANCHES, ()
-    named, path = RepositoryRefs(*repository).remote_default()
-    return (*DEFAULT_BRANCHES, *filter(None, [named])), (path,)
-
-
-def head_files(directory: str, branch: str) -> tuple[str, ...]:
-    """The files that change when another commit or branch is checked out."""
-    repository = checkout.find_repository(directory)
-    if repository is None:
-        return ()
-    is_name = RepositoryRefs.is_branch_name(branch)
-    shared = ("packed-refs", *((f"refs/heads/{branch}",) if is_name else ()))
-    return (
-        *(os.path.join(repository.git_dir, name) for name in ("HEAD", "logs/HEAD")),
-        *(os.path.join(repository.common_dir, name) for name in shared),
-        *checkout.table_lists(repository),
-    )
-
-
 def find_included(directory: str, branch: str, names: Collection[str]) -> BranchSet:
     """The branches, `names` among them, whose notes hold on `branch`: itself, the default ones, and
     those whose changes it has, however they came. One without a commit of its own is not merged,
     though git says so; one that is gone is known by where `HEAD` left it, or by its merge."""
-    defaults, default_files = find_defaults(directory)
-    included = {*defaults, branch}
-    others = {name for name in names if name and name not in included}
     repository = checkout.find_repository(directory)
+    refs = RepositoryRefs(*repository) if repository else None
+    named, *default_files = refs.remote_default() if refs else ("",)
+    included = {*DEFAULT_BRANCHES, *filter(None, [named]), branch}
+    others = {name for name in names if name and name not in included}
     candidates = {
         name for name in sorted(others)[:_MAX_NAMES] if RepositoryRefs.is_branch_name(name)
     }
-    if repository is None or not candidates or not RepositoryRefs.is_branch_name(branch):
-        return BranchSet(frozenset(included), default_files, frozenset(others))
-    refs = RepositoryRefs(*repository)
-    common = repository.common_dir
+    if refs is None or not candidates or not RepositoryRefs.is_branch_name(branch):
+        return BranchSet(frozenset(included), tuple(default_files), frozenset(others))
+    common = refs.common_dir
     logs = {name: refs.branch_log(name) for name in sorted(candidates)}
     used = (
         *(refs.log_files(f"refs/heads/{name}")[-1] for name in logs),
