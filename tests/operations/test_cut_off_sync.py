@@ -29,12 +29,6 @@ THEIRS = [f"records/decision/theirs-{name}-aaaaaa.md" for name in "abc"]
 BOTH = "records/decision/both-aaaaaa.md"
 
 
-@pytest.fixture(autouse=True)
-def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No git of a killed sync is still at work here, so nothing has to be waited for."""
-    monkeypatch.setattr(merging, "_IDLE_SECONDS", 0.001)
-
-
 _MADE: dict[str, tuple[Path, str, str]] = {}  # by how the clone merges: what `make` copies
 
 

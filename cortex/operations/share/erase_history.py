@@ -184,13 +184,8 @@ def _push_commands(root: str, new: dict[str, str], there: list[RemoteRef]) -> It
         if id_ in new and ref.startswith(_PUSHED):
             source = ref if git_cli.is_ancestor(root, new[id_], ref) else new[id_]
             if source != here and (branch := ref.partition(_PUSHED[0])[2]):
-                source = add_list(root, f"refs/remotes/{remote}/{branch}", new[id_])
+                tracking = f"refs/remotes/{remote}/{branch}"
+                source = rewrite.add_files(root, tracking, new[id_], erased.folder_of(root))
             command = words.setdefault(remote, ["git", "push", remote])
             command += [f"--force-with-lease={ref}:{id_}", f"{source}:{ref}"]
     return (" ".join(map(shell_quote, command)) for command in words.values())
-
-
-def add_list(root: str, tracking: str, tip: str) -> str:
-    """Make a remote's branch, as it is known here, the commit `tip` with the list of what was erased.
-    Returns that commit."""
-    return rewrite.add_files(root, tracking, tip, erased.folder_of(root))

@@ -32,7 +32,7 @@ def check_published(root: str, up: Upstream) -> None:
         tracking, source = f"refs/remotes/{up.remote}/{up.remote_branch}", "HEAD"
         tip = git_cli.find_commit(root, tracking)
         if tip and not git_cli.is_ancestor(root, tip, source):  # others' commits, not merged yet
-            source = erase_history.add_list(root, tracking, tip)
+            source = rewrite.add_files(root, tracking, tip, erased.folder_of(root))
         words = ("push", f"--force-with-lease={ref}:{there}", up.remote, f"{source}:{ref}")
         raise CortexError(message, f"git {' '.join(map(shell_quote, words))}")
 

@@ -155,17 +155,13 @@ def update_index_to_head(root: str, *, only_after_crash: bool = False) -> None:
 
 
 def _has_left_copy(root: str) -> bool:
-    """True if a copy of the index that a killed process left is the last commit. Old ones go: no
-    git can be at work with them."""
+    """True if a killed process has left a copy of the index. Old ones go: no git can be at work with
+    them."""
     found = False
     for name in files.list_folder(folder := _git_dir(root)):
         index = os.path.join(folder, name)
         if name.startswith(_INDEX_NAME) and not name.endswith(".lock"):
-            trees = (
-                git_cli.run_unchecked(root, words, extra={"GIT_INDEX_FILE": index}).stdout
-                for words in (["write-tree"], ["rev-parse", "HEAD^{tree}"])
-            )
-            found = found or len(set(trees)) == 1
+            found = True
             if time.time() - os.stat(index).st_mtime > commit.HOOK_TIMEOUT_SECONDS:
                 os.unlink(index)
     return found

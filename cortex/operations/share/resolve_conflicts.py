@@ -30,7 +30,7 @@ from cortex.core.notes import note as notes
 from cortex.operations.share.text_conflicts import LABELS, OtherSide, other_side
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, git_cli, merging, objects
+from cortex.vault.git import checkout, commit, git_cli, merging, objects, work_tree
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.git.merge_versions import (
     BlobTriple,
@@ -74,10 +74,13 @@ def recover_interrupted_merge(root: str) -> list[MergeResolution]:
         mine = merging.load_state(root)
         if mine is None or not merging.is_unfinished(root):  # another cortex has done it meanwhile
             return []
-        restored = merging.restore_work_tree(root, mine)
+        restored = work_tree.restore(root, mine.ours, mine.theirs)
         if not checkout.operation_in_progress(root):
             merging.clear_state(root)
-    return restored
+    top, what = objects.toplevel(root), "was cut off by a crash, and is as git has it again"
+    return [
+        MergeResolution(os.path.relpath(os.path.join(top, one), root), what) for one in restored
+    ]
 
 
 def keep_left_out(vault: Vault, caller: Caller, path: str, text: bytes, merged: bytes) -> bytes:

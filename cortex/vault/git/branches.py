@@ -73,8 +73,9 @@ class RepositoryRefs(checkout.Repository):
 
     def head_files(self, branch: str = "") -> list[str]:
         """What changes when another commit or branch is checked out, or `branch` has another one."""
-        refs = {checkout.read_head(self).removeprefix("ref: "), f"refs/heads/{branch}"}
-        shared = ("packed-refs", "shallow", *sorted(filter(_is_ref, refs)))
+        refs = [*filter(_is_ref, [checkout.read_head(self).removeprefix("ref: ")])]
+        refs += [f"refs/heads/{branch}"] if RepositoryRefs.is_branch_name(branch) else []
+        shared = ("packed-refs", "shallow", *dict.fromkeys(refs))
         return [
             *(os.path.join(self.git_dir, name) for name in ("HEAD", "logs/HEAD")),
             *(os.path.join(self.common_dir, name) for name in shared),

@@ -220,6 +220,14 @@ def find_running_git(repository: Repository) -> str:
     return ""
 
 
+def wait_for_git(repository: Repository, seconds: float) -> str:
+    """Wait until no git is seen at work here; the one that does not end, as `find_running_git` says."""
+    deadline = time.monotonic() + seconds
+    while (busy := find_running_git(repository)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return busy
+
+
 def _worktree_folders(repository: Repository) -> list[str]:
     """The git folders of the linked worktrees."""
     folder = os.path.join(repository.common_dir, "worktrees")

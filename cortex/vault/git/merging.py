@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from cortex.core.merge.merge_plan import MergeResolution, OpenConflict
@@ -32,7 +31,6 @@ MERGE_CONFIG_FLAGS = (
     "-c", "diff.renames=true",
     "-c", "rerere.enabled=false",
 )  # fmt: skip
-_IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
 _PATCH_FILES = ("patch", "patch-merge-index", "cortex-base-index")  # the last is our own
 _SQUASHED_RE = lazy_re(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
@@ -139,32 +137,10 @@ def quit_interrupted(root: str) -> None:
 
 
 def wait_until_idle(root: str) -> None:
-    """Wait until nothing moves in the git folder: the git of a killed sync goes on by itself."""
-    if not _read_git_file(root, _STATE_FILE):
-        return
-    deadline = time.monotonic() + git_locks.LOCK_WAIT_SECONDS
-    abandoned = git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
-    left = {lock.path for lock in abandoned}
-    before, stamps = None, _git_dir_stamps(root, left)
-    while stamps != before and time.monotonic() < deadline:
-        before = stamps
-        time.sleep(_IDLE_SECONDS)
-        stamps = _git_dir_stamps(root, left)
-
-
-def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
-    """When the files of a merge or rebase were written last; a held lock always changes."""
-    found = []
-    folder = _git_dir_path(root, "")
-    names = ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD", "reftable")
-    for name in names:
-        path = os.path.join(folder, name)
-        is_alive = name == "index.lock" and path not in left
-        for each in (path, *(os.path.join(path, inside) for inside in files.list_folder(path))):
-            with suppress(OSError):
-                written = os.lstat(each).st_mtime_ns
-                found.append((each, time.monotonic_ns() if is_alive else written))
-    return sorted(found)
+    """Wait until no git is at work here: that of a killed sync goes on by itself."""
+    repository = checkout.find_repository(root)
+    if repository and _read_git_file(root, _STATE_FILE):
+        git_locks.wait_for_git(repository, git_locks.LOCK_WAIT_SECONDS)
 
 
 def save_state(root: str, what: MergeState) -> None:
@@ -190,15 +166,6 @@ def is_unfinished(root: str) -> bool:
     person: all that git wrote in it is durable then."""
     mine = load_state(root)
     return mine is not None and bool(mine.theirs) and not mine.waiting
-
-
-def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
-    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before a
-    commit, which would record it as deleted."""
-    found = work_tree.restore(root, mine.ours, mine.theirs)
-    top = objects.toplevel(root)
-    what = "was cut off by a crash, and is as git has it again"
-    return [MergeResolution(os.path.relpath(os.path.join(top, path), root), what) for path in found]
 
 
 def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:

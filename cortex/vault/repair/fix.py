@@ -6,7 +6,6 @@ Nothing is deleted, no file of the work tree touched: what is broken moves to `.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -46,21 +45,13 @@ def _repair_locked(root: str, repository: Repository, at: Clock) -> list[str]:
     is_damaged = any(one.hint == FIX_COMMAND for one in diagnose.find_damage(root, repository))
     if not is_damaged and not locks:
         return work.done
-    if busy := _wait_for_git(repository):
+    if busy := git_locks.wait_for_git(repository, _WAIT_SECONDS):
         hint = f"wait until it has ended, then {FIX_COMMAND}"
         raise CortexError(f"{busy} is at work in this repository", hint)
     work.move_locks(locks)
     if is_damaged:
         work.mend_index()
     return work.done
-
-
-def _wait_for_git(repository: Repository) -> str:
-    """Wait for a git at work here, such as the watcher's, to end; return the one that does not."""
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while (busy := git_locks.find_running_git(repository)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return busy
 
 
 class _RepositoryRepair:
