@@ -25,11 +25,11 @@ _MAX_SENTENCES = 1500
 _MAX_CHARS_BEFORE, _MAX_CHARS_AFTER = 300, 500
 
 _LEAD_PATTERN = (
-    r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?"
+    r"[ \t]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?"
     r"(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:[^\w\s\x00-\x7f]{1,3})?[ ]?"
 )
 _MARKER_WORDS = "|".join(sorted(MARKERS, key=len, reverse=True))
-# What precedes the first letter of a line; `_LEAD_RE` tests it where a word follows.
+# What precedes the first letter of a line; `_LEAD_RE` tests it: no `>`, behind which are others' words.
 _LINE_START_PATTERN = r"\n(?P<lead>[^a-z\n]{0,60}+(?:x\][ \t*_]{1,9})?)"
 _LEAD_RE = lazy_re(rf"{_LEAD_PATTERN}[*_]{{0,3}}")
 _MARKER_RE = lazy_re(
@@ -71,7 +71,7 @@ _QUESTION_RE = lazy_re(
     r"(?:should|do|does|shall|can|could|would|which|what|how|whether|is|are)\b[^\n]*\?[\s\"')*_]*"
 )
 _UNDECIDED_RE = lazy_re(
-    r"(?:needed|required|pending|tbd|still open|open question|to be (?:made|decided|determined))\b"
+    r"(?:none |no decision )?(?:needed|required|pending|tbd|still open|open question|to be (?:made|decided|determined))\b"
 )
 
 
@@ -124,10 +124,7 @@ def _find_inline_labels(read: MaskedText) -> Iterator[tuple[int, int, str, float
     """Labels behind the end of a sentence, as `_find_markers`; none in quotes, a table or what others said."""
     for label in _INLINE_RE.finditer(read.masked):
         at = label.start("word")
-        line = read.masked[read.masked.rfind("\n", 0, at) + 1 : label.start()]
-        is_quoted = line.count('"') % 2 or line.count("“") > line.count("”")
-        is_told = is_quoted or line.lstrip().startswith(("|", ">"))
-        if read.text[at].isupper() and not is_told and not read.is_indented_code(at):
+        if read.text[at].isupper() and not (read.is_quoted(at) or read.is_indented_code(at)):
             yield label.start("lead"), label.end(), *MARKERS[label["word"]]
 
 
@@ -269,7 +266,7 @@ def _find_team_phrases(read: MaskedText, phrases: LeadingPhrases) -> Iterator[tu
     if not types or not any(word in read.masked for word in types):
         return
     words = "|".join(re.escape(word) for word in sorted(types, key=len, reverse=True))
-    pattern = rf"\n[ \t>•*+_\"“0-9.)-]{{0,60}}?({words})(?!\w)"
+    pattern = rf"\n[ \t•*+_\"“0-9.)-]{{0,60}}?({words})(?!\w)"
     for found in re.finditer(pattern, f"\n{read.masked}"):
         if not read.is_indented_code(found.start()):
             yield found.start(), found.end() - 1, types[found[1]]

@@ -3,7 +3,7 @@
 Without the colon it is a tag only in capitals at the beginning of a line: elsewhere it is an index,
 a badge or a link.
 
-A tag in code is documentation about tags, and so is one that is quoted or holds a placeholder.
+A tag in code is documentation about tags, and so is one that is quoted, in a table, or a placeholder.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ import re
 from cortex.core.extract import prose
 from cortex.core.extract.candidate import TAG_LAYER, Candidate
 from cortex.core.extract.prose import MaskedText, clean_candidate_text
-from cortex.core.model.record import RECORD_TYPES, canonical_type
+from cortex.core.model.record import RECORD_TYPES, canonical_type, intended_type
 from cortex.core.model.turn_summary import MEMORY_TAG_START as OPENING
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line
 
 _PIN_WORDS = ("permanent", "pinned", "pin")
+_TYPE_WORDS = {  # in other languages, where they are unlike the English ones
+    "fact": "learning", "entscheidung": "decision", "决定": "decision", "決定": "decision",
+    "abgelehnt": "rejection", "verworfen": "rejection", "rechazado": "rejection", "否决": "rejection",
+    "gelernt": "learning", "erkenntnis": "learning", "lección": "learning", "leçon": "learning",
+    "教训": "learning", "falle": "gotcha", "trampa": "gotcha", "piège": "gotcha", "陷阱": "gotcha",
+    "muster": "pattern", "patrón": "pattern", "vorliebe": "preference", "偏好": "preference",
+}  # fmt: skip
 # The inside holds brackets one deep, and lines that are not blank.
 _TAG_RE = lazy_re(
     r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)"
@@ -31,6 +38,7 @@ _TYPE_LABEL_RE = lazy_re(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[
 _TAG_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9_-]{0,39}")
 _AFTER_TAG_RE = lazy_re(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
 _MAX_TAGS = 300
+_MAX_TYPE_BYTES = 18  # of an unknown word that stands for a type; of Chinese 6 signs
 
 
 def find_tags(read: MaskedText) -> list[tuple[int, int, Candidate]]:
@@ -40,10 +48,9 @@ def find_tags(read: MaskedText) -> list[tuple[int, int, Candidate]]:
     while at >= 0 and len(found) < _MAX_TAGS:
         tag = _TAG_RE.match(read.masked, at) or _match_bare_tag(read, at)
         end = tag.end() if tag else at + len(OPENING)
-        line = read.text[read.text.rfind("\n", 0, at) + 1 : at]
-        is_quoted = line.lstrip().startswith(">") or line[-1:] in ("[", "\\", '"', "“", "'", "!")
+        is_shown = read.text.startswith(tuple("[\\!\"'“”„‚‘«»「『"), at - 1, at)
         is_link = read.text[end : end + 1] == "("
-        if tag and not is_quoted and not is_link and not read.is_indented_code(at):
+        if tag and not (is_shown or is_link or read.is_quoted(at) or read.is_indented_code(at)):
             stop = _tag_text_end(read, end)
             if one := _parse_tag(read, at, tag, stop):
                 used = end if one[0] else stop
@@ -89,15 +96,17 @@ def _parse_tag(
     inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
     behind = clean_candidate_text(_AFTER_TAG_RE.sub("", read.text[tag.end() : stop], count=1))
     words = [word for word in _WORD_SEPARATOR_RE.split(inside.lower().strip()) if word]
+    if 0 < len(words) <= 2 and not bare:
+        words[0] = _TYPE_WORDS.get(words[0]) or intended_type(words[0]) or words[0]
     known = [canonical_type(word) in RECORD_TYPES or word in _PIN_WORDS for word in words]
     is_short_list = 0 < len(words) <= 6 and known[0] and ("," in inside or all(known))
     listed = is_short_list and all(map(_TAG_NAME_RE.fullmatch, words))
     pinned = any(word in _PIN_WORDS for word in words)
-    if bare:
-        says_much = " " in behind and sum(map(str.isalnum, behind)) >= prose.MIN_LETTERS
-        if (words and not listed) or not says_much:
-            return None
-        listed = True
+    says_something = sum(map(str.isalnum, behind)) >= prose.MIN_LETTERS
+    if bare and ((words and not listed) or not says_something or " " not in behind):
+        return None
+    is_type = inside.replace("-", "").isalpha() and len(inside.encode()) <= _MAX_TYPE_BYTES
+    listed = listed or bare or (is_type and says_something)
     if listed and (behind or len(words) == 1):
         text = behind
         tags = tuple(word for word, is_known in zip(words, known, strict=True) if not is_known)
@@ -106,7 +115,8 @@ def _parse_tag(
     else:
         text, tags, type_, pinned = clean_candidate_text(inside), (), "", False
     is_placeholder = prose.PLACEHOLDER_RE.fullmatch
-    if is_placeholder(text) or (is_placeholder(inside) and not bare):
+    is_sample = is_placeholder(inside) and not (bare or any(known))
+    if is_sample or is_placeholder(text) or text.startswith(("…", "...")):
         return None
     if not type_:
         lead = _TYPE_LABEL_RE.match(text)

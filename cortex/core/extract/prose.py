@@ -31,6 +31,10 @@ _NON_NEWLINE_RE = lazy_re(r"[^\n]")
 _BLOCK_START_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memory|`{3}|~{3}|\Z)")
 _LIST_ITEM_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _LABEL_RE = lazy_re(r"[ \t>]{0,40}(?:\*\*|__)?[a-z][a-z' /-]{1,30}(?:\*\*|__)?:")
+# Of a masked text, in which `’` is `'`; short, since a mark that opens may have no end.
+_QUOTED_RE = lazy_re(
+    r"""["][^"]{1,400}["]|“[^”]{1,400}”|„[^“”]{1,400}[“”]|‚[^‘']{1,400}[‘']|«[^»]{1,400}»|»[^«]{1,400}«|「[^」]{1,400}」"""
+)
 _BECAUSE_RE = lazy_re(
     r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]"
     r"|\. ?(?:reason|rationale|why):? ",
@@ -98,6 +102,14 @@ class MaskedText(NamedTuple):
                 return not self.masked[start : self.line_end(start)].strip()
             start = before
         return True
+
+    def is_quoted(self, at: int) -> bool:
+        """Whether a place stands between quotation marks, in a block quote, or in a table."""
+        line = self.masked.rfind("\n", 0, at) + 1
+        behind = self.masked[at : at + 500].partition("\n\n")[0]
+        spans = _QUOTED_RE.finditer(self.masked, max(line, at - 500), at + len(behind))
+        is_cited = self.masked[line : min(line + 40, at)].lstrip().startswith((">", "|"))
+        return is_cited or any(one.start() < at < one.end() for one in spans)
 
     def line_end(self, at: int) -> int:
         """Where the line at `at` ends."""

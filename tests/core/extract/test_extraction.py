@@ -232,5 +232,33 @@ def test_a_label_behind_a_sentence_counts_but_not_in_quotes_code_or_tables(text,
     assert [(one.type, one.text) for one in choose_candidates(text, (), "stop")] == found
 
 
-def test_a_tag_in_a_quote_of_the_agent_is_no_tag() -> None:
-    assert not find_candidates("The docs say:\n\n> [MEMORY: decision] use SQLite\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The docs say:\n\n> [MEMORY: decision] use SQLite\n", "Man schreibt „[MEMORY: decision] nimm SQLite“.", "»[MEMORY: decision] nimm SQLite«",
+        "«[MEMORY: decision] prends SQLite»", "「[MEMORY: decision] 用 SQLite」", "Er schrieb „so: [MEMORY: decision] nimm SQLite“ dazu.",
+        "| tag | [MEMORY: decision] use SQLite | at once |", "[MEMORY: decision] … and why", "[MEMORY: learned] ...what you learned", "[MEMORY: type] what you learned",
+        "The docs say:\n\n> Decision: use SQLite", 'He wrote "Carts expire. Decision: drop\nthem."',
+        "Decision: none needed yet", "Decision: TBD for now", "Entscheidung: noch keine", "Decision: no decision needed yet", "Decision: -",
+    ],
+)  # fmt: skip
+def test_what_is_quoted_or_says_nothing_is_no_tag_and_no_label(text: str) -> None:
+    assert find_candidates(text) == ()
+
+
+@pytest.mark.parametrize(("text", "type_", "said"), [
+    ("[MEMORY: decison] Orders stay in memory", "decision", "Orders stay in memory"),
+    ("[MEMORY: decison, auth] Tokens live an hour", "decision", "Tokens live an hour"),
+    ("[MEMORY: Entscheidung] Bestellungen bleiben im Speicher", "decision", "Bestellungen bleiben im Speicher"),
+    ("[MEMORY: leçon] Le port est 9", "learning", "Le port est 9"),
+    ("[MEMORY: 决定] 订单保留 30 天", "decision", "订单保留 30 天"),
+    ("[MEMORY: fact] The printer sits on port 9", "learning", "The printer sits on port 9"),
+    ("[MEMORY: whatever] Gotcha: the port is 9", "gotcha", "the port is 9"),
+    ("“Use it.” [MEMORY: decision] We use SQLite", "decision", "We use SQLite"),
+    ('A 5" disk: [MEMORY: decision] We use SQLite', "decision", "We use SQLite"),
+    ("> [!user] Yes\n> Decision: use SQLite\n\nOK\n\n> Decision: use Mongo", "decision", "use SQLite"),
+])  # fmt: skip
+def test_one_word_in_a_tag_is_its_type_however_it_is_spelled_and_quotes_beside_it_do_not_matter(
+    text: str, type_: str, said: str
+) -> None:
+    assert [(each.type, each.text) for each in find_candidates(text)] == [(type_, said)]
