@@ -61,6 +61,15 @@ def judged(events: list[Event]) -> list[DistilledRecord]:
     ("Ab jetzt immer zuerst den Test schreiben.", "preference"),
     ("从现在起请使用中文写提交说明。", "preference"),
     ("Nunca uses sleep en las pruebas.", "preference"),
+    ("Nutze pytest, nie unittest", "preference"),
+    ("N'utilise pas moment.js ici", "preference"),
+    ("No uses moment.js, usa dayjs", "preference"),
+    ("从现在开始所有日志都写成 JSON", "preference"),
+    ("不要用 moment.js,用 dayjs", "preference"),
+    ("以后一律用 pnpm,不要用 npm", "preference"),
+    ("momentは使わないでください", "preference"),
+    ("From now on the API returns JSON only.", "preference"),
+    ("I never want mocks in these tests.", "preference"),
 ])  # fmt: skip
 def test_a_rule_that_was_agreed_to_is_one_at_once(words, type_):
     events = session((words, "Understood."))
@@ -80,6 +89,15 @@ def test_a_rule_that_was_agreed_to_is_one_at_once(words, type_):
     "It still fails with the same message as before.",
     "Please open a pull request for this branch.",
     "What do you think about that approach?",
+    "Never say never, just fix the bug in login",
+    "I never use this feature but customers do; from now on it crashes on start please fix",
+    "it starts and never stops somehow",
+    "Ich benutze das nie, aber Kunden schon.",
+    "Es geht immer noch nicht.",
+    "Je n'utilise jamais cette page, mais elle plante.",
+    "Siempre falla al arrancar.",
+    "从现在开始就一直报错",
+    "以后都用 pnpm 吗？",
 ])  # fmt: skip
 def test_questions_tasks_reports_and_process_are_no_rule_and_no_choice(words):
     assert judged(session((words, "Understood."), changed_files=("a.py",))) == []
@@ -92,6 +110,16 @@ def test_a_choice_counts_if_the_agent_agrees_or_something_is_changed_and_never_i
     assert [one.statement for one in judged(session((words, "Good point.")))] == [words]
     assert [one.type for one in judged(session((words, looked), changed_files=("cart.py",)))] == ["decision"]  # fmt: skip
     assert judged(session((words, "Good point."))[1:]) == []
+
+
+@pytest.mark.parametrize(("reply", "agreed"), [
+    ("I switched the scripts to uv.", True), ("Erledigt, die Skripte nutzen uv.", True), ("Alles klar, uv.", True), ("Ich habe die Skripte umgestellt.", True),
+    ("C'est fait.", True), ("J'ai remplacé pip.", True), ("Hecho.", True), ("He cambiado los scripts.", True), ("收到。", True), ("已将脚本改为 uv。", True),
+    ("承知しました。", True), ("スクリプトをuvに変更しました。", True),
+    ("I looked at how the scripts use pip.", False), ("I see that pip was changed.", False), ("脚本有三个。", False),
+])  # fmt: skip
+def test_an_agent_agrees_in_its_language_or_says_that_it_did_it(reply, agreed):
+    assert bool(judged(session(("Always use uv in scripts.", reply)))) is agreed
 
 
 def test_of_one_subject_the_last_word_stands():
@@ -143,6 +171,19 @@ def test_an_answer_stands_with_its_question_and_a_refusal_with_its_reason():
     process = Utterance(USER, "Work on it now", "What would you like to do?")
     made = judged([turn(1, question, refusal, process)])
     assert {one.statement for one in made} == {"In SQLite (Where should the cart live?)", refusal.text}  # fmt: skip
+
+
+def test_a_rule_that_a_person_gives_when_they_refuse_a_call_is_a_rule_at_once():
+    refused = turn(
+        1, Utterance(USER, "never force-push, use revert commits", "refused git push -f")
+    )
+    (rule,) = judged([refused])
+    assert (rule.type, rule.tags, rule.details) == (
+        "preference",
+        (RULE_TAG,),
+        "Instead of: git push -f",
+    )
+    assert find_rules(refused) == [rule]
 
 
 def test_there_are_few_and_what_speaks_best_for_itself_comes_first():

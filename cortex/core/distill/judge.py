@@ -36,11 +36,12 @@ from cortex.core.text.value import NamedTuple
 RULE_TAG = "rule"  # of what a person said for all times
 READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
 MAX_RECORDS, MAX_RULES = 3, 8  # of a session, and of a person's rules in it
-_MIN_WORDS, _MIN_CJK_CHARS, _MIN_SUBJECT_WORDS = 3, 6, 3  # of a sentence, and of its subject
+_MIN_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, and of its subject
 _MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
 _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
 _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, which makes them one
+_WORD_RE = lazy_re(r"[\u3040-\ud7af]{1,2}|[^\s\u3000-\ud7af\uff00-\uff1f]+")  # two signs of CJK
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # Ranks, by what speaks for a record.
@@ -80,7 +81,8 @@ def judge_session(events: Iterable[Event]) -> Distillation:
 def find_rules(event: Event) -> list[DistilledRecord]:
     """The rules for all times that the person gave in the turn of an event and that were acted on in
     it: they hold at once."""
-    found = _find_choices([_read_turn(event)]) if event.type in READ_TYPES else ()
+    turns = [_read_turn(event)] if event.type in READ_TYPES else []
+    found = (*_find_choices(turns), *_find_answers(turns))
     return [one.record for one in found if one.rank == _RULE][:MAX_RULES]
 
 
@@ -103,7 +105,9 @@ def _cue_words() -> frozenset[str]:
 
 def _says(section: str, text: str) -> bool:
     """Whether a pattern of this section of judge.txt stands in a text, in any case."""
-    return _pattern(section).search(text.lower().replace("’", "'")) is not None
+    text = text.lower().replace("’", "'")
+    text = _pattern("report").sub("", text) if section in ("rule", "choice") else text
+    return _pattern(section).search(text) is not None
 
 
 def _is_same_subject(one: _Found, other: _Found) -> bool:
@@ -120,6 +124,7 @@ def _record(
     *,
     is_rule: bool = False,
 ) -> DistilledRecord:
+    type_, confidence = ("preference", 0.9) if is_rule else (type_, confidence)
     line = shorten(statement, 500)
     return DistilledRecord(
         type_, line, "", "", confidence, 0, (RULE_TAG,) if is_rule else (), line, turn.event,
@@ -144,12 +149,7 @@ def _own_sentences(one: Utterance) -> list[str]:
         return []
     parts = _SENTENCE_RE.split("\n".join(own_lines(one.text)))
     lines = (one_line(part).strip(" -*•>") for part in parts)
-    return [line for line in lines if _has_words(line)]
-
-
-def _has_words(line: str) -> bool:
-    is_cjk = not line.isascii() and len(line) >= _MIN_CJK_CHARS and " " not in line.strip()
-    return is_cjk or len(line.split()) >= _MIN_WORDS
+    return [line for line in lines if len(_WORD_RE.findall(line)) >= _MIN_WORDS]
 
 
 def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
@@ -191,10 +191,8 @@ def _choice_record(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledR
     """The record of a person's sentence, from where its subject begins."""
     opening = _pattern("openings").match(line.lower())
     line = line[opening.end() if opening else 0 :] or line
-    type_ = "preference" if is_rule else "decision"
-    if not is_rule and _says("correction", line):
-        type_ = "learning"
-    return _record(turn, type_, line, 0.9 if is_rule else 0.75, is_rule=is_rule)
+    type_ = "learning" if _says("correction", line) else "decision"
+    return _record(turn, type_, line, 0.75, is_rule=is_rule)
 
 
 def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
@@ -205,7 +203,8 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                 continue
             text = one_line(one.text)
             is_refusal = _is_refusal(one)
-            is_choice = _says("rule", text) or _says("choice", text)
+            is_rule = is_refusal and _says("rule", text)
+            is_choice = is_rule or _says("choice", text)
             is_process = _says("process", f"{text} {one.about}")
             if _says("no answer", text) or (not is_refusal and is_process):
                 continue
@@ -214,7 +213,8 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             about = shorten(one.about, _MAX_LINE_CHARS)
             statement = text if is_refusal else f"{text} ({about})"
             details = f"Instead of: {about.removeprefix('refused').strip()}" if is_refusal else ""
-            yield _Found(_ANSWER, _record(turn, "decision", statement, 0.75, details))
+            record = _record(turn, "decision", statement, 0.75, details, is_rule=is_rule)
+            yield _Found(_RULE if is_rule else _ANSWER, record)
 
 
 # What was done on purpose.
