@@ -34,6 +34,7 @@ class Snapshot(NamedTuple):
     mark), and what was skipped."""
 
     stamps: dict[str, str]
+    folders: tuple[str, ...]  # that were listed, those without notes too; each ends with a slash
     # Notes whose stamp cannot be trusted yet: they are read again at the next refresh.
     racy: frozenset[str]
     # Stamps of every file that says what git ignores; when they change, git is asked again.
@@ -51,11 +52,12 @@ def scan_vault(
     match, and what is `ignored` (as git names it: folders end with a slash). A link or special
     file that is named like a note is a problem."""
     scan = _Scan(root, exclude, frozenset(ignored), now_ns, entering)
-    folders = [""]
-    while folders:
-        folders += scan.read_folder(folders.pop())
+    waiting, listed = [""], list[str]()
+    while waiting:
+        listed.append(waiting.pop())
+        waiting += scan.read_folder(listed[-1])
     return Snapshot(
-        scan.stamps, frozenset(scan.racy), "\n".join(sorted(scan.rules)),
+        scan.stamps, tuple(listed), frozenset(scan.racy), "\n".join(sorted(scan.rules)),
         tuple(scan.problems), tuple(scan.stray_index_files), tuple(scan.temp_files),
         scan.has_hard_links,
     )  # fmt: skip

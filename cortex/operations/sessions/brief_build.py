@@ -194,7 +194,7 @@ def _collect_inputs(
     return BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
-        frozenset(path.rpartition("/")[0] for path in stamps),
+        index.snapshot.folders,
         tuple(line.rpartition(" ")[0] for line in index.snapshot.rule_stamps.splitlines()),
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
@@ -282,43 +282,14 @@ def _dependency_stamps(
     vault: Vault, inputs: BriefingInputs, checked_files: tuple[tuple[str, str], ...]
 ) -> dict[str, str]:
     """Every file and folder on which the briefing depends, with the index's stamp if it has one."""
+    # A note that is added to an empty folder changes only that folder.
     root = vault.root
-    folders = {""}
-    for path in (*inputs.folders, vault.layout().pending()):
-        folder = path
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    folders |= _list_folders(root, _MAX_FOLDERS - len(folders))
+    folders = (*inputs.folders[:_MAX_FOLDERS], vault.layout().pending())
     # git's index decides what is ignored, but it changes with every `git add`, which no note does.
     every = (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
     outside = [path for path in every if os.path.basename(path) != "index"]
-    names = (layout.SETTINGS_FILE, *sorted(folders)[:_MAX_FOLDERS], *outside)
+    names = (layout.SETTINGS_FILE, *folders, *outside)
     stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
     notes = inputs.note_stamps.items()
     stamps |= {f"{root}/{name}": stamp.rstrip(TEMPLATE_MARK) for name, stamp in notes}
     return stamps | {state_path(vault): inputs.index_stamp}
-
-
-def _list_folders(root: str, most: int) -> set[str]:
-    """The folders of the vault: a note that is added to an empty one changes only that folder."""
-    found: set[str] = set()
-    waiting = [""]
-    while waiting and len(found) < most:
-        folder = waiting.pop()
-        try:
-            # Two links (from its parent and its own dot): it holds no folder, and maybe thousands
-            # of notes. A file system that does not count them says 1.
-            if os.lstat(f"{root}/{folder}").st_nlink == 2:
-                continue
-            with os.scandir(f"{root}/{folder}") as entries:
-                inner = [
-                    f"{folder}{one.name}"
-                    for one in entries
-                    if one.name[0] != "." and one.is_dir(follow_symlinks=False)
-                ]
-        except OSError:
-            continue
-        found.update(inner)
-        waiting += [f"{name}/" for name in inner]
-    return found

@@ -53,7 +53,7 @@ class BriefingInputs(NamedTuple):
 
     selection: BriefingSelection  # its parts cut to what there is room for
     note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
-    folders: frozenset[str]
+    folders: tuple[str, ...]
     ignore_files: tuple[str, ...]  # files that say what git ignores
     index_stamp: str  # of the index's state file
     git_files: tuple[str, ...]  # files of git that were read

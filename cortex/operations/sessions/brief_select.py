@@ -362,7 +362,7 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         paths = index.catalogue.briefing_dependencies(request.project_names)
         known, racy = index.snapshot.stamps, index.snapshot.racy
         stamp_of = {path: "" if path in racy else known.get(path, "") for path in paths}
-        stamp_of |= {path.rpartition("/")[0]: "" for path in known}
+        stamp_of |= dict.fromkeys(index.snapshot.folders, "")
         return select_candidates(index.catalogue, request), stamp_of
 
     try:
