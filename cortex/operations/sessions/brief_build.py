@@ -31,7 +31,7 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
-from cortex.operations.capture.project_context import canonical_project, project_names
+from cortex.operations.capture.project_context import project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
 from cortex.operations.sessions.brief_parts import BriefingInputs, build_parts
 from cortex.operations.sessions.brief_select import (
@@ -44,7 +44,7 @@ from cortex.operations.sessions.brief_select import (
     starts_with_date,
 )
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.locate import Vault
@@ -70,7 +70,8 @@ def build_brief(
     # Raises for a budget that is too small, before anything is read.
     compose_briefing((), BriefingHead("", "", ""), key.budget)
     problems = bring_up_to_date(vault, caller)
-    project, names = _project_names(vault, key.project)
+    project = settings.load(vault.root).resolve_project(key.project)
+    names = project_names(vault, project)
     # The wall clock: it is compared with stamps of the file system.
     started_ns = time.time_ns()
     # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
@@ -121,18 +122,6 @@ def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
     return not files.list_notes(vault.root, vault.layout().pending()) and all(
         bool(stamp) == bool(briefing_cache.file_stamp(path)) for path, stamp in verified.file_stamps
     )
-
-
-def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
-    """The name that the project has now, and every name under which its records are kept."""
-    try:
-        said = files.read(vault.root, layout.SETTINGS_FILE, 1 << 16)
-    except (CortexError, OSError):
-        said = b""
-    if b"aliases" not in said or not project:
-        return project, [project]
-    canonical = canonical_project(vault, project)
-    return canonical, project_names(vault, canonical)
 
 
 def _with_changed_files(
