@@ -3,7 +3,6 @@ them, compose, cache."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Iterable
 
@@ -28,9 +27,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index.catalogue.filters import NoteFilter
-from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.refresh import IndexSession, query_index
-from cortex.index.state_file import state_path
 from cortex.operations.capture.project_context import project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
 from cortex.operations.sessions.brief_parts import BriefingInputs, build_parts
@@ -38,13 +35,14 @@ from cortex.operations.sessions.brief_select import (
     BriefingRequest,
     BriefingSelection,
     PersonalNotes,
+    dependency_stamps,
     load_own_parts,
     load_personal_notes,
     select_candidates,
     starts_with_date,
 )
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.locate import Vault
@@ -53,7 +51,6 @@ from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
 # Bytes of a note: frontmatter and the beginning, which says what it is about.
 _MAX_READ_BYTES = 48 * 1024
-_MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
 # Their claims are not verified: they tell what was, what is to come, and what is so elsewhere.
@@ -94,13 +91,12 @@ def build_brief(
         else compose_briefing(parts, head, key.budget)
     )
     sections = _with_changed_files(fitted.sections, verified.edited_files)
-    shown_ids = {line.id for section in sections for line in section.lines}
     if not problems and _is_steady(vault, verified):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
-        dependencies = _dependency_stamps(vault, inputs, verified.file_stamps) | personal.stamps
-        briefing_cache.write(vault, key, cached, dependencies, started_ns)
+        stamps = inputs.stamps | personal.stamps | {path: "" for path, _ in verified.file_stamps}
+        briefing_cache.write(vault, key, cached, stamps, started_ns)
     branch_problems = _branch_problems(caller.cwd, key, inputs.selection)
-    doubts = ((id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids)
+    doubts = ((id_, why) for id_, why in verified.contradictions.items() if id_ in fitted.shown_ids)
     branch_name = escape_for_agent(key.branch)
     return BriefResult(
         fitted.text,
@@ -167,7 +163,6 @@ def _collect_inputs(
     room = {one.kind: len(one.lines) for one in compose_briefing(titles, head, key.budget).sections}
     paths = index.catalogue.briefing_dependencies(names)
     paths += [one.path for candidates in selection.parts.values() for one in candidates]
-    stamps, racy = index.snapshot.stamps, index.snapshot.racy
     others: list[str] = []
     if not set(selection.totals) - {EVERYWHERE}:
         # Those with the most records first.
@@ -182,11 +177,7 @@ def _collect_inputs(
     paths += own_paths
     return BriefingInputs(
         selection._replace(parts=cut),
-        {path: "" if path in racy else stamps.get(path, "") for path in paths},
-        index.snapshot.folders,
-        tuple(line.rpartition(" ")[0] for line in index.snapshot.rule_stamps.splitlines()),
-        briefing_cache.file_stamp(state_path(vault)),
-        tuple(git_files),
+        dependency_stamps(index, vault, paths) | dict.fromkeys(git_files, ""),
         tuple(others),
         own,
     )
@@ -265,20 +256,3 @@ def _verify_claims(
         for id_, why in found.contradictions.items()
     }
     return found._replace(contradictions=doubts)
-
-
-def _dependency_stamps(
-    vault: Vault, inputs: BriefingInputs, checked_files: tuple[tuple[str, str], ...]
-) -> dict[str, str]:
-    """Every file and folder on which the briefing depends, with the index's stamp if it has one."""
-    # A note that is added to an empty folder changes only that folder.
-    root = vault.root
-    folders = (*inputs.folders[:_MAX_FOLDERS], vault.layout().pending())
-    # git's index decides what is ignored, but it changes with every `git add`, which no note does.
-    every = (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
-    outside = [path for path in every if os.path.basename(path) != "index"]
-    names = (layout.SETTINGS_FILE, *folders, *outside)
-    stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
-    notes = inputs.note_stamps.items()
-    stamps |= {f"{root}/{name}": stamp.rstrip(TEMPLATE_MARK) for name, stamp in notes}
-    return stamps | {state_path(vault): inputs.index_stamp}

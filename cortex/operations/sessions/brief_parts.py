@@ -52,11 +52,7 @@ class BriefingInputs(NamedTuple):
     """What the index gives, and on which files that depends."""
 
     selection: BriefingSelection  # its parts cut to what there is room for
-    note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
-    folders: tuple[str, ...]
-    ignore_files: tuple[str, ...]  # files that say what git ignores
-    index_stamp: str  # of the index's state file
-    git_files: tuple[str, ...]  # files of git that were read
+    stamps: dict[str, str]  # of what was read, as `dependency_stamps` gives them
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
     own: list[BriefingPart]  # of people's own notes
 

@@ -43,10 +43,12 @@ from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
 from cortex.vault.git.branches import DEFAULT_BRANCHES
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import (
     Vault,
     default_vault_file,
@@ -84,6 +86,7 @@ _OWN_PARTS = (
     (MEETINGS, MEETING, 5, ("meetings",)),
 )
 _MAX_LINKED_NOTES = 8
+_MAX_FOLDERS = 3000  # of a vault whose stamps are kept
 _MAX_PERSONAL_NOTES = 30  # of each kind
 _PERSONAL_KINDS = (PINNED, EVERYWHERE, RULES, DECISIONS, TRAPS, KNOWLEDGE)
 _MAX_AT_HAND = 8  # of what bears on the files and the branch at hand
@@ -339,6 +342,21 @@ def _own_entry(item: OwnItemRow) -> BriefingEntry:
     return BriefingEntry(handle, TASK, plain_text(item.text), marks=tuple(filter(None, marks)))
 
 
+def dependency_stamps(index: IndexSession, vault: Vault, paths: Iterable[str]) -> dict[str, str]:
+    """Every file and folder on which a briefing with these notes depends, with the index's stamp if
+    it has one that can be trusted. A note that is added to an empty folder changes only that."""
+    known, racy = index.snapshot.stamps, index.snapshot.racy
+    rules = (line.rpartition(" ")[0] for line in index.snapshot.rule_stamps.splitlines())
+    # git's index decides what is ignored, but it changes with every `git add`, which no note does.
+    rules = (path for path in rules if os.path.basename(path) != "index")
+    folders = (*index.snapshot.folders[:_MAX_FOLDERS], vault.layout().pending())
+    stamps = dict.fromkeys((SETTINGS_FILE, *folders, *rules), "")
+    for path in paths:
+        stamps[path] = "" if path in racy else known.get(path, "").rstrip(TEMPLATE_MARK)
+    whole = {os.path.join(vault.root, path).rstrip("/"): stamp for path, stamp in stamps.items()}
+    return whole | {state_path(vault): briefing_cache.file_stamp(state_path(vault))}
+
+
 class PersonalNotes(NamedTuple):
     """Notes of the person's own vault, best first, and what they were read from."""
 
@@ -360,13 +378,11 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
 
     def select(index: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
         paths = index.catalogue.briefing_dependencies(request.project_names)
-        known, racy = index.snapshot.stamps, index.snapshot.racy
-        stamp_of = {path: "" if path in racy else known.get(path, "") for path in paths}
-        stamp_of |= dict.fromkeys(index.snapshot.folders, "")
-        return select_candidates(index.catalogue, request), stamp_of
+        selection = select_candidates(index.catalogue, request)
+        return selection, stamps | dependency_stamps(index, own, paths)
 
     try:
-        chosen, stamp_of = query_index(own, caller.progress, select)
+        chosen, stamps = query_index(own, caller.progress, select)
     except (CortexError, OSError) as error:
         problem = Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
         return PersonalNotes([], [], None, stamps, (problem,))
@@ -375,6 +391,4 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         for kind in _PERSONAL_KINDS
     }
     others = [row for kind in _PERSONAL_KINDS[1:] for row in rows[kind][:_MAX_PERSONAL_NOTES]]
-    stamps |= {os.path.join(own.root, path).rstrip("/"): stamp for path, stamp in stamp_of.items()}
-    stamps[state_path(own)] = briefing_cache.file_stamp(state_path(own))
     return PersonalNotes(rows[PINNED], others, own, stamps)
