@@ -84,6 +84,7 @@ class BriefingEntry(NamedTuple):
     doubt: str = ""  # what reality says against it: `was true on …`
     confidence: float | None = None
     layer: str = ""
+    changed: tuple[str, ...] = ()  # files that it names and that were edited since, where asked
     is_subline: bool = False  # a line of the note above it: indented, without an id
     is_contradicting: bool = False  # another record; `marks` say which
 
@@ -115,7 +116,7 @@ class BriefingLine(NamedTuple):
     confidence: float | None
     layer: str
     doubt: str
-    changed: tuple[str, ...] = ()  # files that it names and that were edited since, where asked
+    changed: tuple[str, ...]
 
 
 class BriefingSection(NamedTuple):
@@ -320,7 +321,9 @@ def _render(
 
 def _render_part(part: BriefingPart, fill: _PartFill) -> BriefingSection:
     lines = tuple(
-        BriefingLine(one.id, _format_line(one), one.type, one.confidence, one.layer, one.doubt)
+        BriefingLine(
+            one.id, _format_line(one), one.type, one.confidence, one.layer, one.doubt, one.changed
+        )
         for one in part.entries[: fill.line_count]
     )
     more = part.total - len(lines)

@@ -15,7 +15,6 @@ from cortex.core.briefing.compose import (
     BriefingEntry,
     BriefingHead,
     BriefingPart,
-    BriefingSection,
     compose_briefing,
     compose_within_characters,
 )
@@ -83,14 +82,13 @@ def build_brief(
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
     # Otherwise all that is told holds here, wherever it came from.
     branch = key.branch if key.all_branches else None
-    parts = build_parts(inputs, bodies, verified.contradictions, project, branch)
+    parts = build_parts(inputs, bodies, verified, project, branch)
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
         if key.injected or key.budget <= ALWAYS_CUT_TOKENS
         else compose_briefing(parts, head, key.budget)
     )
-    sections = _with_changed_files(fitted.sections, verified.edited_files)
     if not problems and _is_steady(vault, verified):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
         stamps = inputs.stamps | personal.stamps | {path: "" for path, _ in verified.file_stamps}
@@ -104,7 +102,7 @@ def build_brief(
         branch_name,
         fitted.tokens,
         key.budget,
-        sections=sections,
+        sections=fitted.sections,
         doubts=tuple(doubts),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
@@ -117,17 +115,6 @@ def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
     """Whether the next call would read the same; it is to try again while events wait."""
     return not files.list_notes(vault.root, vault.layout().pending()) and all(
         bool(stamp) == bool(briefing_cache.file_stamp(path)) for path, stamp in verified.file_stamps
-    )
-
-
-def _with_changed_files(
-    sections: tuple[BriefingSection, ...], edited: dict[str, tuple[str, ...]]
-) -> tuple[BriefingSection, ...]:
-    return tuple(
-        one._replace(
-            lines=tuple(line._replace(changed=edited.get(line.id, ())) for line in one.lines)
-        )
-        for one in sections
     )
 
 

@@ -31,6 +31,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
+from cortex.operations.find.verify_claims import ClaimCheck
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
     BriefingSelection,
@@ -60,7 +61,7 @@ class BriefingInputs(NamedTuple):
 def build_parts(
     inputs: BriefingInputs,
     bodies: dict[int, NoteBody],
-    doubts: dict[str, str],
+    checked: ClaimCheck,
     project: str,
     branch: str | None,
 ) -> list[BriefingPart]:
@@ -79,7 +80,7 @@ def build_parts(
         entries = [
             _session_entry(one, bodies[one.number], titles, branch)
             if one.type == "session"
-            else _build_entry(kind, one, bodies[one.number], doubts, branch)
+            else _build_entry(kind, one, bodies[one.number], checked, branch)
             for one in candidates
         ]
         if kind == SESSIONS:
@@ -144,7 +145,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 
 
 def _build_entry(
-    kind: str, row: NoteRow, note: NoteBody, doubts: dict[str, str], branch: str | None
+    kind: str, row: NoteRow, note: NoteBody, checked: ClaimCheck, branch: str | None
 ) -> BriefingEntry:
     """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
@@ -175,9 +176,10 @@ def _build_entry(
         body_excerpt(row.title, note.body),
         tuple(marks),
         day,
-        doubts.get(row.id, ""),
+        checked.contradictions.get(row.id, ""),
         row.confidence,
         note.layer,
+        checked.edited_files.get(row.id, ()),
         is_contradicting=bool(note.contradicts),
     )
 
@@ -186,7 +188,7 @@ def _session_entry(
     row: NoteRow, note: NoteBody, titles: set[str], branch: str | None
 ) -> BriefingEntry:
     """A session by its title and what came of it; untitled if it tells nothing or is headless."""
-    entry = _build_entry(SESSIONS, row, note._replace(body=""), {}, branch)
+    entry = _build_entry(SESSIONS, row, note._replace(body=""), ClaimCheck({}), branch)
     said = session_excerpt(note.body, titles)
     if is_headless(row.session):
         return entry._replace(title="", excerpt="")
