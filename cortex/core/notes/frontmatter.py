@@ -34,14 +34,14 @@ _HASH_TAGS_RE = lazy_re(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 class _FrontmatterHandler(YAMLHandler):
     """Has python-frontmatter parse the block between known fences with `_load_yaml`."""
 
+    repeated: list[int]  # lines of keys that stand twice
+
     def split(self, text: str) -> tuple[str, str]:
         return text.removeprefix("---\n").removesuffix("---").removesuffix("\n"), ""
 
     def load(self, fm: str, **_: object) -> Fields:
-        return _load_yaml(fm)
-
-
-_HANDLER = _FrontmatterHandler()
+        fields, self.repeated = _load_yaml(fm)
+        return fields
 
 
 def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
@@ -52,13 +52,10 @@ def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
         line = block.count("\n", 0, hashed.start()) + 1
         hint = "is a comment in YAML, so the value is empty; write [a, b] without #"
         problems.append((line, f"`{hashed[1]}: #…` {hint}"))
-    parsed, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=_HANDLER)
-    fields = cast("Fields", parsed)
-    repeated = fields.pop(_REPEATED_LINES_KEY, None)
-    if isinstance(repeated, list):
-        message = "a key stands twice; the last one counts"
-        problems += [(int(str(line)), message) for line in repeated]
-    return fields, problems
+    handler = _FrontmatterHandler()
+    fields, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=handler)
+    problems += [(line, "a key stands twice; the last one counts") for line in handler.repeated]
+    return cast("Fields", fields), problems
 
 
 def is_readable(block: str) -> bool:
@@ -69,10 +66,8 @@ def is_readable(block: str) -> bool:
         return False
 
 
-_REPEATED_LINES_KEY = "\0repeated"  # no YAML key can hold a NUL
-
-
-def _load_yaml(block: str) -> Fields:
+def _load_yaml(block: str) -> tuple[Fields, list[int]]:
+    """The fields, and the lines of repeated keys."""
     if block.count("[") + block.count("{") > 2000:
         raise FrontmatterError("too many brackets", 1)
     try:
@@ -84,13 +79,9 @@ def _load_yaml(block: str) -> Fields:
         sign = f": U+{ord(error.character):04X}" if isinstance(error.character, str) else ""
         line = block.count("\n", 0, error.position) + 1
         raise FrontmatterError(f"a character that YAML forbids{sign}", line) from error
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | None):
         raise FrontmatterError("a list or a single value, not `key: value` lines", 1)
-    if repeated:
-        value[_REPEATED_LINES_KEY] = [str(line) for line in repeated]
-    return value
+    return value or {}, repeated
 
 
 def _build_from_events(block: str) -> tuple[FieldValue, list[int]]:
