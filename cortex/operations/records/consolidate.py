@@ -17,7 +17,7 @@ from cortex.core.model.note_status import (
     decode_text,
 )
 from cortex.core.model.parameters import Between, NoteName
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES, default_scope
 from cortex.core.notes.edit import normalized_body
 from cortex.core.notes.note import read_strict
@@ -40,6 +40,7 @@ from cortex.operations.records.save import SaveResult, save
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
+from cortex.vault.git.changes import read_quietly
 from cortex.vault.locate import Vault, is_own
 
 MAX_PAIRS = 1000
@@ -223,10 +224,7 @@ def _related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]
 def _read_body(vault: Vault, path: str) -> str:
     """A record's text, empty if it is gone; its frontmatter is not parsed, which would take a
     millisecond each."""
-    try:
-        data = files.read(vault.root, path, MAX_NOTE_BYTES)
-    except (CortexError, OSError):
-        return ""
+    data = read_quietly(vault.root, path, MAX_NOTE_BYTES)
     return decode_text(split_note(data.removeprefix(BOM)).body)
 
 

@@ -22,7 +22,7 @@ from cortex.core.briefing.excerpt import NoteBody, parse_note_body, sanitize_lin
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import Problem
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index.catalogue.filters import NoteFilter
@@ -44,6 +44,7 @@ from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
+from cortex.vault.git.changes import read_quietly
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
@@ -191,12 +192,9 @@ def _read_notes(vault: Vault, own: Vault | None, inputs: BriefingInputs) -> dict
 
 def _read_body(vault: Vault, path: str) -> NoteBody:
     """The text of a note: its whole frontmatter, and as much of the rest as excerpts need."""
-    try:
-        data = files.read(vault.root, path, _MAX_READ_BYTES)
-        if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
-            data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
-    except (CortexError, OSError):
-        return NoteBody("", "")
+    data = read_quietly(vault.root, path, _MAX_READ_BYTES)
+    if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
+        data = read_quietly(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
     return parse_note_body(data)
 
 
