@@ -25,7 +25,6 @@ from cortex.core.briefing.compose import (
 from cortex.core.briefing.excerpt import (
     bare_words,
     body_excerpt,
-    parse_note_body,
     plan_steps,
     sanitize_line,
     session_excerpt,
@@ -372,15 +371,3 @@ def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:
         assert (escape(sign) != sign) == (
             not sanitize_line(f"a{sign}b").replace("ab", "")
         ) or sign.isspace(), hex(code)
-
-
-def test_a_note_is_taken_apart_without_yaml() -> None:
-    assert parse_note_body(
-        b'\xef\xbb\xbf---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody'
-    ) == (
-        "keyword",
-        "body",
-        (),
-    )
-    assert parse_note_body(b"---\nno end") == ("", "---\nno end", ())
-    assert parse_note_body(b"---\n" * 300_000).layer == ""

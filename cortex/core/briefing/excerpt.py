@@ -13,8 +13,7 @@ from itertools import islice
 
 from cortex.core.markdown.scan import parse_blocks
 from cortex.core.model.generated_text import changed_files, event_lines, outcome_of, summary_of
-from cortex.core.model.note_status import decode_text, split_heading
-from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
+from cortex.core.notes.yaml_lines import CONFLICT_MARKERS
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
@@ -27,9 +26,6 @@ MAX_REASON_CHARACTERS = 200  # of a line of a page
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_CONTRADICTS_RE = lazy_re(r"(?m)^contradicts:.*(?:\n[ -].*)*|kind: contradicts.*(?:\n[ ]+to:.*)?")
-_LINK_TARGET_RE = lazy_re(r"\[\[([^\[\]|]{1,200})")
-_LAYER_RE = lazy_re(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = lazy_re(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
@@ -73,31 +69,11 @@ _REQUEST_TURNS = (
 )  # what was wanted, or only that it ended
 
 
-class NoteBody(NamedTuple):
-    """A note's file taken apart: the layer that found it, empty for none, and its body."""
-
-    layer: str
-    body: str
-    contradicts: tuple[str, ...] = ()  # ids of other records
-
-
 class PlanStep(NamedTuple):
     """One step of a plan, as a ticked or open task says it."""
 
     text: str
     is_done: bool
-
-
-def parse_note_body(data: bytes) -> NoteBody:
-    """The parts of a note's file, of which the end may be missing."""
-    parts = split_note(data.removeprefix(BOM))
-    frontmatter = parts.frontmatter.decode("utf-8", "replace")
-    layer = _LAYER_RE.search(frontmatter)
-    others = _LINK_TARGET_RE.findall(" ".join(_CONTRADICTS_RE.findall(frontmatter)))
-    body = decode_text(parts.body)
-    if not re.search(r"(?m)^title:", frontmatter):  # it stands above the text
-        _, body = split_heading(body)
-    return NoteBody(layer[1] if layer else "", body, tuple(others))
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:

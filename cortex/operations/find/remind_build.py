@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
+from cortex.core.briefing.excerpt import body_excerpt, sanitize_line
 from cortex.core.briefing.injected import MAX_REMINDER_CHARS, Reminder, ReminderLine
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
@@ -23,6 +23,7 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.speaker import is_person
+from cortex.core.notes.note import read
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
@@ -404,7 +405,7 @@ def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
         ):
             return None
         title, type_, created, confidence = card.title, card.type, card.created, card.confidence
-    title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(data).body
+    title, body = sanitize_line(title, _MAX_TITLE_CHARS), read(data).text_below_title
     text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"

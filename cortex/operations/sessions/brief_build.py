@@ -18,16 +18,17 @@ from cortex.core.briefing.compose import (
     compose_briefing,
     compose_within_characters,
 )
-from cortex.core.briefing.excerpt import NoteBody, parse_note_body, sanitize_line
+from cortex.core.briefing.excerpt import sanitize_line
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
-from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
+from cortex.core.notes.note import Note, read
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import project_names
+from cortex.operations.find.show import read_note
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
 from cortex.operations.sessions.brief_parts import BriefingInputs, build_parts
 from cortex.operations.sessions.brief_select import (
@@ -44,13 +45,10 @@ from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
-from cortex.vault.git.changes import read_quietly
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
-# Bytes of a note: frontmatter and the beginning, which says what it is about.
-_MAX_READ_BYTES = 48 * 1024
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
 # Their claims are not verified: they tell what was, what is to come, and what is so elsewhere.
@@ -181,21 +179,13 @@ def _with_personal(selection: BriefingSelection, personal: PersonalNotes) -> Bri
     return selection._replace(parts=parts, totals=totals)
 
 
-def _read_notes(vault: Vault, own: Vault | None, inputs: BriefingInputs) -> dict[int, NoteBody]:
+def _read_notes(vault: Vault, own: Vault | None, inputs: BriefingInputs) -> dict[int, Note]:
     """The selected notes by number; empty ones for those that were deleted just now."""
-    bodies: dict[int, NoteBody] = {}
     rows = [one for candidates in inputs.selection.parts.values() for one in candidates]
-    for one in rows:
-        bodies[one.number] = _read_body(own if own and one.number < 0 else vault, one.path)
-    return bodies
-
-
-def _read_body(vault: Vault, path: str) -> NoteBody:
-    """The text of a note: its whole frontmatter, and as much of the rest as excerpts need."""
-    data = read_quietly(vault.root, path, _MAX_READ_BYTES)
-    if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
-        data = read_quietly(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
-    return parse_note_body(data)
+    return {
+        one.number: read_note(own if own and one.number < 0 else vault, one.path) or read(b"")
+        for one in rows
+    }
 
 
 def _branch_problems(cwd: str, key: BriefingKey, selection: BriefingSelection) -> list[Problem]:
@@ -216,7 +206,7 @@ def _verify_claims(
     cwd: str,
     key: BriefingKey,
     selection: BriefingSelection,
-    bodies: dict[int, NoteBody],
+    bodies: dict[int, Note],
     with_edited_files: bool,
 ) -> ClaimCheck:
     """Contradictions of these notes, if the working directory is the project's."""
@@ -231,7 +221,7 @@ def _verify_claims(
         return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
     notes = (
-        ClaimingNote(one.id, one.title, bodies[one.number].body, one.created, one.type)
+        ClaimingNote(one.id, one.title, bodies[one.number].text_below_title, one.created, one.type)
         for one in claiming
     )
     found = find_contradictions(key.folder, notes, changed=with_edited_files)

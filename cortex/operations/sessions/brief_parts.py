@@ -17,7 +17,6 @@ from cortex.core.briefing.compose import (
     join_alike,
 )
 from cortex.core.briefing.excerpt import (
-    NoteBody,
     PlanStep,
     bare_words,
     body_excerpt,
@@ -27,6 +26,8 @@ from cortex.core.briefing.excerpt import (
 from cortex.core.model.event import is_headless
 from cortex.core.model.generated_text import is_untitled, without_title
 from cortex.core.model.note_status import DONE_STATUSES
+from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
@@ -60,7 +61,7 @@ class BriefingInputs(NamedTuple):
 
 def build_parts(
     inputs: BriefingInputs,
-    bodies: dict[int, NoteBody],
+    bodies: dict[int, Note],
     checked: ClaimCheck,
     project: str,
     branch: str | None,
@@ -89,7 +90,7 @@ def build_parts(
             entries = telling[:_MAX_SESSIONS]
         command = _list_command(kind, selection, project)
         if kind == PLAN:
-            steps = [plan_steps(bodies[one.number].body) for one in candidates]
+            steps = [plan_steps(bodies[one.number].text) for one in candidates]
             begun = [
                 (entry, some)
                 for entry, some in zip(entries, steps, strict=True)
@@ -145,7 +146,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 
 
 def _build_entry(
-    kind: str, row: NoteRow, note: NoteBody, checked: ClaimCheck, branch: str | None
+    kind: str, row: NoteRow, note: Note, checked: ClaimCheck, branch: str | None
 ) -> BriefingEntry:
     """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
@@ -163,8 +164,9 @@ def _build_entry(
     here = (branch, "", *branches.DEFAULT_BRANCHES)
     if branch is not None and row.branch not in here:
         marks.append(f"branch {row.branch}")
+    against = [to for kind, to in relations_of(note.fields) if kind == "contradicts"]
     # A mark has 60 characters; ids are told apart by their ends.
-    marks += [f"contradicts …{one[-40:]}" for one in note.contradicts[:2]]
+    marks += [f"contradicts …{parse_link_target(one)[-40:]}" for one in against[:2]]
     # When something was said last says how far it can be trusted; of an action its date does.
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
@@ -173,23 +175,21 @@ def _build_entry(
         row.id,
         row.type,
         row.title,
-        body_excerpt(row.title, note.body),
+        body_excerpt(row.title, note.text_below_title),
         tuple(marks),
         day,
         checked.contradictions.get(row.id, ""),
         row.confidence,
-        note.layer,
+        str(note.provenance()[1].get("layer", "")),
         checked.edited_files.get(row.id, ()),
-        is_contradicting=bool(note.contradicts),
+        is_contradicting=bool(against),
     )
 
 
-def _session_entry(
-    row: NoteRow, note: NoteBody, titles: set[str], branch: str | None
-) -> BriefingEntry:
+def _session_entry(row: NoteRow, note: Note, titles: set[str], branch: str | None) -> BriefingEntry:
     """A session by its title and what came of it; untitled if it tells nothing or is headless."""
-    entry = _build_entry(SESSIONS, row, note._replace(body=""), ClaimCheck({}), branch)
-    said = session_excerpt(note.body, titles)
+    entry = _build_entry(SESSIONS, row, note._replace(body=b""), ClaimCheck({}), branch)
+    said = session_excerpt(note.text, titles)
     if is_headless(row.session):
         return entry._replace(title="", excerpt="")
     if is_untitled(row.title, row.session):
