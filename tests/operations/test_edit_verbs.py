@@ -22,7 +22,7 @@ from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.escape_terminal import escape
 from cortex.interfaces.python_api import OpenVault
-from cortex.operations.records.archive import archive, archive_by_words as forget, delete
+from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.capture import capture
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.restore import restore
@@ -868,11 +868,11 @@ def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex):
     ("zebra", "none", ""),
 ])  # fmt: skip
 def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller):
-    answer = forget(one, caller, query)
+    answer = archive(one, caller, query, words=True)
     assert (answer.outcome, answer.id) == (outcome, id_)
     assert bool(answer.hits) == (outcome == "unclear")
     if outcome == "unclear":
-        assert forget(one, caller, query, yes=True).id == answer.hits[0].id
+        assert archive(one, caller, query, words=True, yes=True).id == answer.hits[0].id
 
 
 def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex):

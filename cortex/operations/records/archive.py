@@ -29,6 +29,7 @@ from cortex.operations.find.resolve_note import Named, command, command_name
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
+    RecordEdit,
     change_record,
     check_editable,
     edit_record,
@@ -86,21 +87,18 @@ def archive(
     Example: cortex archive --words "the old deploy script"
     Example: cortex archive use-sqlite-k3f7q2 --reason "the project has ended"
     """
-    if not words:
-        if yes:
-            hint = "cortex archive --words WORDS --yes"
-            raise InvalidInputError("--yes belongs to --words", hint)
-        return archive_record(vault, caller, id, reason)
-    return archive_by_words(vault, caller, id, reason=reason, yes=yes)
+    if words:
+        return _archive_by_words(vault, caller, id, reason, yes=yes)
+    if yes:
+        hint = "cortex archive --words WORDS --yes"
+        raise InvalidInputError("--yes belongs to --words", hint)
+    edit = _aside("archived", one_line(sanitize_text(reason)), caller.now)
+    return change_record(vault, caller, id, "archived", edit)
 
 
-def archive_record(vault: Vault, caller: Caller, name: str, reason: str = "") -> RecordChange:
-    why = one_line(sanitize_text(reason))
-
-    def edit(note: Note, row: NoteRow) -> Edited:
-        return Edited(set_aside(note, row, "archived", why, caller.now), command("restore", row))
-
-    return change_record(vault, caller, name, "archived", edit)
+def _aside(status: str, why: str, now: str) -> RecordEdit:
+    """The edit that sets a record aside."""
+    return lambda note, row: Edited(set_aside(note, row, status, why, now), command("restore", row))
 
 
 def set_aside(note: Note, row: NoteRow, status: str, why: str, now: str) -> Note:
@@ -138,13 +136,10 @@ def delete(
         vault, caller, lambda index: _with_backlinks(index, id)
     )
 
-    def edit(note: Note, row: NoteRow) -> Edited:
-        return Edited(set_aside(note, row, "deleted", "", caller.now), command("restore", row))
-
     if hard:
         change = _delete(vault, caller, row, kept, sure=yes)
     else:
-        change = edit_record(vault, caller, row, "deleted", edit)
+        change = edit_record(vault, caller, row, "deleted", _aside("deleted", "", caller.now))
     problems += heal_after(vault, caller, change)
     hint = "; ".join(filter(None, (change.hint, _what_stays(vault, row))))
     return change._replace(links=links, problems=tuple(problems), hint=hint)
@@ -238,8 +233,8 @@ def find_replacement(index: IndexSession, row: NoteRow) -> tuple[str, NoteRow | 
     return said, by, command_name(by) if is_editable(by) else ""
 
 
-def archive_by_words(
-    vault: Vault, caller: Caller, query: str, *, reason: str = "", yes: bool = False
+def _archive_by_words(
+    vault: Vault, caller: Caller, query: str, reason: str, *, yes: bool
 ) -> RecordChange:
     """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
@@ -257,7 +252,7 @@ def archive_by_words(
         hint = f"{command('archive', found[0].row)}, or archive --words … --yes for the first"
         change = RecordChange("", "", "unclear", hint=hint, problems=tuple(problems))
         return change._replace(hits=hits, total=len(hits))
-    done = archive_record(vault, caller, best.row.path, reason)
+    done = archive(vault, caller, best.row.path, reason=reason)
     return done._replace(problems=(*problems, *done.problems))
 
 

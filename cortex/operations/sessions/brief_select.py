@@ -183,7 +183,7 @@ def _order_parts(
     if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
         touched = catalogue.notes_naming_files_of(recent, _RECENT_EVENTS)
-        inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
+        inputs = request.branch, newest, touched, in_degree(catalogue)
         branch = "" if request.branch in DEFAULT_BRANCHES else request.branch
         near = [
             row
@@ -191,11 +191,11 @@ def _order_parts(
             for row in parts[kind]
             if row[_NUMBER] in touched or (branch and row[_BRANCH] == branch)
         ]
-        best[AT_HAND] = parts[AT_HAND] = _rank(near, inputs)[:_MAX_AT_HAND]
+        best[AT_HAND] = parts[AT_HAND] = _rank(near, *inputs)[:_MAX_AT_HAND]
         moved = {row[_NUMBER] for row in best[AT_HAND]}
         for kind in (DECISIONS, TRAPS, KNOWLEDGE):
             parts[kind] = [row for row in parts[kind] if row[_NUMBER] not in moved]
-        best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
+        best |= {kind: _rank(parts[kind], *inputs)[: most[kind]] for kind in ranked}
     return best
 
 
@@ -257,25 +257,22 @@ def starts_with_date(text: str) -> bool:
     )
 
 
-class RankingInputs(NamedTuple):
-    """What a rank depends on besides the record."""
-
-    branch: str
-    newest: str
-    recently_touched: frozenset[int]  # notes that name files of the last sessions
-    in_degrees: dict[int, int]  # how many notes lead to each
-
-
-def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
+def _rank(
+    rows: list[_SortRow],
+    branch: str,
+    newest: str,
+    touched: frozenset[int],
+    incoming: dict[int, int],
+) -> list[_SortRow]:
     """What names files touched lately, then by worth; types of no part last. A decision holds
-    whatever was touched, and loses half of its worth at most by its age.
+    whatever was touched, and loses half of its worth at most by its age. `touched` are notes that
+    name files of the last sessions, `incoming` says how many notes lead to each.
 
     Without a clock: ages count from the newest note.
     """
-    incoming, touched, branch = by.in_degrees, by.recently_touched, by.branch
     share = 0.15 / (max(incoming.values(), default=0) or 1)
     decay_by_day: dict[str, float] = {"": 0.0}
-    end = _day_number(by.newest) if by.newest else 0
+    end = _day_number(newest) if newest else 0
     scored = []
     for row in rows:
         number, id_, type_, _, of, said, pinned, confidence, priority, *_ = row
