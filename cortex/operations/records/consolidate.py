@@ -40,7 +40,7 @@ from cortex.operations.records.save import SaveResult, save
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
-from cortex.vault.git.changes import read_quietly
+from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault, is_own
 
 MAX_PAIRS = 1000
@@ -224,7 +224,7 @@ def _related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]
 def _read_body(vault: Vault, path: str) -> str:
     """A record's text, empty if it is gone; its frontmatter is not parsed, which would take a
     millisecond each."""
-    data = read_quietly(vault.root, path, MAX_NOTE_BYTES)
+    data = read_if_there(vault.root, path, MAX_NOTE_BYTES) or b""
     return decode_text(split_note(data.removeprefix(BOM)).body)
 
 

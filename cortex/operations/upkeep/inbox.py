@@ -39,6 +39,7 @@ from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.text import yaml_writer
 from cortex.operations.upkeep.preserve_text import write_normalized_event
 from cortex.vault import files, settings
+from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
 # What became of a record; a duplicate has grown in its provenance alone.
@@ -245,18 +246,15 @@ class InboxNormalizer:
             return is_kept
         known = self.existing.path_by_id.get(record.id)
         path = known or self.layout.record(record.type, record.id)
-        try:
-            return not is_replaced_by_distillation(notes.read(files.read(self.root, path), path))
-        except (CortexError, OSError):
+        if (data := read_if_there(self.root, path)) is None:
             return known is not None  # about to be written
+        return not is_replaced_by_distillation(notes.read(data, path))
 
     def events_of_session(self, name: str) -> list[Event]:
         """The events of a session that can be read, oldest first."""
         path = self.existing.path_by_id.get(session_note_id(name))
-        try:
-            ids = notes.read(files.read(self.root, path), path).provenance()[0] if path else ()
-        except (CortexError, OSError):
-            return []
+        data = read_if_there(self.root, path) if path else None
+        ids = notes.read(data).provenance()[0] if data else ()
         found = map(self._find_event, sorted(filter(events.is_event_id, ids)))
         return [event for event in found if event]
 
