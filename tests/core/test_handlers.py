@@ -246,6 +246,12 @@ def stretch(**parts: object) -> str:
 PLAN = (PlannedStep("read the code", True), PlannedStep("write the tests", False))
 
 
+def test_a_plan_is_done_when_the_turn_that_shows_it_says_so() -> None:
+    vault = Vault()
+    vault.take(event(stretch(plan=PLAN, message="All steps are done and pushed.")))
+    assert vault.of("plan").get("status") == "done"
+
+
 def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
     vault = Vault()
     vault.take(event(stretch(plan=PLAN)))

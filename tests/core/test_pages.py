@@ -61,7 +61,7 @@ def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
         ],
     )
     assert text == (
-        "---\ntype: briefing\npage: active-plan\nproject: app\ngenerator: 9\n---\n# Plan of app\n\n"
+        "---\ntype: briefing\npage: active-plan\nproject: app\ngenerator: 10\n---\n# Plan of app\n\n"
         "Open actions and steps by due date, then what is done. Change the record behind a line, not the line: `cortex heal` writes this page.\n\n"
         "## Open\n\n- First [[x|X]] <!-- cx a 1 -->\n- Later <!-- cx b 2 -->\n\n## Done\n\n- Was <!-- cx c 9 -->\n"
     )

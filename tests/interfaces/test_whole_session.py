@@ -191,6 +191,19 @@ def test_what_the_user_asked_is_found(project):
     assert any("part 1" in f"{hit['title']} {hit['snippet']}" for hit in hits)
 
 
+def test_a_session_that_was_ended_before_an_answer_is_told_nowhere(tmp_path):
+    host = start_host(tmp_path)
+    host.hook("SessionStart", source="startup")
+    host.hook("UserPromptSubmit", prompt="please move the cart into SQLite")
+    host.line("user", "please move the cart into SQLite")
+    host.line("user", [{"type": "text", "text": "[Request interrupted by user]"}])
+    host.hook("SessionEnd", reason="other")
+    assert asked(host.project, "session", "list")["hits"] == []
+    assert "Last sessions" not in run_cortex("brief", "--print", cwd=host.project).stdout
+    assert not [*host.project.glob("vault/briefings/**/*.md")]
+    assert asked(host.project, "search", "cart SQLite")["hits"]  # it is lost to nobody
+
+
 def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path):
     host = start_host(tmp_path)
     host.hook("SessionStart", source="startup")

@@ -94,6 +94,16 @@ def test_opposite_rules_are_told_as_such_and_never_as_one(told) -> None:
     assert "the opposite: tabs" in lines["blanks"]
 
 
+def test_of_opposites_in_other_words_the_later_one_is_named(told) -> None:
+    answer = told(
+        record("old", title="Prices are cached in Redis", created="2026-11-01T10:00:00Z"),
+        record("new", title="Prices are not cached in Redis", created="2026-11-09T10:00:00Z"),
+    )  # fmt: skip
+    lines = {line.id: line.text for line in answer.sections[0].lines}
+    assert "later the opposite: new" in lines["old"]
+    assert "earlier the opposite: old" in lines["new"]
+
+
 def test_what_contradicts_another_one_stands_in_a_line_of_its_own(told) -> None:
     answer = told(
         record("one", title="Use slate for all of the roof"),

@@ -464,7 +464,7 @@ def test_an_invented_target_is_left_out(shop):
     ("I found nothing worth keeping.\nSorry.", "no JSON object"),
     ('{"title": "x", ', "no JSON object"),
     ("{" * 100_000, "no JSON object"),
-    (answer(DECISION, session="another0"), "is of session 'another0'"),
+    (answer(DECISION, session="another0"), "is of session or part 'another0'"),
     (answer(LIE), "is of session"),
     (answer(LIE, session="HANDLE"), "none of its records is believed: 1 its quote is not"),
     (answer(7, None, session="HANDLE"), "none of its records is believed: 2 incomplete"),
@@ -519,7 +519,7 @@ def test_a_command_beside_a_true_quote_is_believed_nowhere(shop):
     (done,) = shop.answer(text).sessions
     assert dict(done.dropped) == {
         "not borne out by its quote": 2,
-        "a line with code that is not in the session": 4,
+        "a title or line that the session does not bear out": 4,
     }
     assert len(done.records) == 1
     assert "get.example" not in "".join(shop.notes("").values())

@@ -120,6 +120,25 @@ def test_what_a_session_that_goes_on_takes_back_is_superseded(shop):
     }
 
 
+def test_what_was_told_before_a_pause_stays_when_more_is_decided_after_it(shop):
+    """Three of each stretch, also where a pause was short and more came than a stretch may have."""
+    subjects = (
+        "carts expire after a week", "prices round to whole cents", "stock counts lock their row",
+        "orders print on thermal paper", "labels carry a barcode", "refunds need two signatures",
+    )  # fmt: skip
+    for number, subject in enumerate(subjects):
+        at = f"2026-11-20T1{number // 3}:0{number % 3}:00Z"
+        commit = Commit(f"abc123{number}", f"feat: {subject}", f"So that {subject}. " * 4)
+        shop.turn(at, "Go on.", commits=(commit,))
+        if number % 3 == 2:
+            shop.read(f"2026-11-20T1{number // 3}:45:00Z")
+    assert len(shop.records()) == 6
+    assert {*shop.records().values()} == {"active"}
+    shop.turn("2026-11-20T11:03:00Z", "Carts should go.", commits=(COMMIT._replace(subject="feat: vouchers of guests end"),))  # fmt: skip
+    shop.read("2026-11-20T12:00:00Z")
+    assert {*shop.records().values()} == {"active"}
+
+
 def test_clones_that_judge_apart_make_the_same_files(shop, caller, tmp_path):
     other = Shop(Vault(str(tmp_path / "other")), caller)
     (tmp_path / "other").mkdir()

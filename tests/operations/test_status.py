@@ -30,6 +30,13 @@ def write(vault, number: int, **fields: str) -> None:
     path.write_text(text)
 
 
+def test_opposites_are_named(vault, caller):
+    write(vault, 1, type="decision", status="", title="Prices are cached in Redis")
+    write(vault, 2, type="decision", status="", title="Prices are not cached in Redis")
+    write(vault, 3, type="decision", status="", title="Prices are shown in euros")
+    assert {one.id for one in status(vault, caller).contradictions.hits} == {"n001", "n002"}
+
+
 def test_open_overdue_and_stale_are_counted_and_named(vault, caller):
     write(vault, 1, project="p", due="2026-11-19")
     write(vault, 2, project="p", due="2026-11-20")

@@ -66,6 +66,7 @@ _OVERFLOW_ORDER = (
     PINNED, RULES, AT_HAND, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES,
     DECISIONS,
 )  # fmt: skip
+_OPPOSITE_THRESHOLD = 0.3  # similarity of two titles that may say opposites
 _MIN_SESSIONS = 2  # that are told in any case
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least
 MAX_LINE_WORDS = 25  # of a line, without its marks and its handle
@@ -168,18 +169,21 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
-    pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
+    titles = [entries[number].title for number in compared]
     opposite: dict[int, str] = {}
-    joined: dict[int, int] = {}  # the number of an entry -> that of the first one
-    for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
-        if compared[earlier] in joined or compared[later] in joined:
-            continue
-        words, others = token_set(texts[earlier]), token_set(texts[later])
+    for earlier, later, _ in similar_pairs(titles, _OPPOSITE_THRESHOLD):
         one, other = entries[compared[earlier]], entries[compared[later]]
         if contradicts(one.title, other.title):
-            opposite[compared[earlier]] = f"the opposite: {short_handle(other.id)}"
-            opposite[compared[later]] = f"the opposite: {short_handle(one.id)}"
-        elif has_same_numbers(words, others):
+            for number, here, there in ((earlier, one, other), (later, other, one)):
+                is_older, is_newer = here.day < there.day, here.day > there.day
+                when = "later " * is_older or "earlier " * is_newer
+                opposite[compared[number]] = f"{when}the opposite: {short_handle(there.id)}"
+    joined: dict[int, int] = {}  # the number of an entry -> that of the first one
+    pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
+    for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
+        ends = {compared[earlier], compared[later]}
+        is_free = not ends & joined.keys() and not ends <= opposite.keys()
+        if is_free and has_same_numbers(token_set(texts[earlier]), token_set(texts[later])):
             joined[compared[later]] = compared[earlier]
     handles: dict[int, list[str]] = {number: [mark] for number, mark in opposite.items()}
     for number, first in sorted(joined.items()):

@@ -12,7 +12,14 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from cortex.core.markdown.scan import parse_blocks
-from cortex.core.model.generated_text import changed_files, event_lines, outcome_of, summary_of
+from cortex.core.model.event import DISTILLED
+from cortex.core.model.generated_text import (
+    changed_files,
+    event_lines,
+    outcome_of,
+    overview_of,
+    summary_of,
+)
 from cortex.core.notes.yaml_lines import CONFLICT_MARKERS
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
@@ -139,8 +146,9 @@ def session_line(body: str) -> str:
     # A line that leads to a list says nothing alone.
     outcome = f"{first} {rest[0]}" if first.rstrip("*_ ").endswith(":") and rest else first
     turns = list(event_lines(body))
-    done = [turn for turn in turns if turn.type not in _REQUEST_TURNS] or turns
-    return _first_sentence(outcome or (done[-1].excerpt if done else ""))
+    done = [turn for turn in turns if turn.type not in (*_REQUEST_TURNS, DISTILLED)]
+    last = "" if overview_of(body) or not done else done[-1].excerpt
+    return _first_sentence(outcome or last)
 
 
 def _first_sentence(text: str) -> str:

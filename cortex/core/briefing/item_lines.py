@@ -17,6 +17,7 @@ from cortex.core.briefing.pages import (
     heading_of,
 )
 from cortex.core.markdown.blocks import Task
+from cortex.core.model.generated_text import tells_something
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WITHDRAWN_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
@@ -69,6 +70,8 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         return
     is_aside = note.status in SET_ASIDE_STATUSES
     is_session = note.type == "session"
+    if is_session and not tells_something(note.body):
+        return
     text = note.body
     if note.type != "meeting":
         text = session_line(text) if is_session else reason_line(note.title, text)

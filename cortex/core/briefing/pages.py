@@ -15,7 +15,7 @@ from cortex.core.text.value import NamedTuple
 # Of the pages' form, with what `item_lines` and `excerpt` say: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 9
+GENERATOR_VERSION = 10
 _ITEM_RE = lazy_re(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = lazy_re(r"(page|project|branch|name|generator): (.*)")
 

@@ -27,6 +27,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
 from cortex.core.model.record import is_record_type
 from cortex.core.model.turn_summary import USER, Utterance, parse_turn_summary, utterances
+from cortex.core.ranking.contradiction import denies
 from cortex.core.ranking.text_similarity import TokenSet, similarity, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import CONTROL_PATTERN
@@ -51,7 +52,7 @@ _MAX_MEMORIES, _MAX_MEMORY_CHARS = 30, 1_000  # memories of one answer; characte
 _MIN_MEMORY_CHARS = 12  # characters; what is shorter says nothing by itself
 
 NOT_BORNE = "not borne out by its quote"
-FOREIGN_CODE = "a line with code that is not in the session"
+FOREIGN_CODE = "a title or line that the session does not bear out"
 NO_QUOTE, INCOMPLETE, REPEATED = "its quote is not in the session", "incomplete", "said twice"
 TOO_MANY, UNKNOWN_TARGET = f"more than {MAX_RECORDS}", "only its relation: that record is not there"
 # Of the words of a statement, and of each sentence of three words and more. Of 214 statements with
@@ -168,6 +169,9 @@ def check_answer(
 
     requests, open_ = (tuple(filter(None, map(believe, lines))) for lines in (one.asked, one.open))
     title, outcome = believe(one.title), believe(one.outcome)
+    if title and not _is_supported(title, quotes.session):
+        dropped[FOREIGN_CODE] += 1
+        title = ""
     one = one._replace(title=title, asked=requests, outcome=outcome, open=open_)
     dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
@@ -175,7 +179,7 @@ def check_answer(
         source = quotes.find(record.quote)
         if source is None:
             dropped[NO_QUOTE] += 1
-        elif not quotes.bear_out(record, source[0]):
+        elif not quotes.bear_out(record, source[0]) or denies(record.statement, record.quote):
             dropped[NOT_BORNE] += 1
         elif any(similarity(record.statement, old.statement) >= _SAME_STATEMENT for old in records):
             dropped[REPEATED] += 1
@@ -186,8 +190,10 @@ def check_answer(
             believed = record._replace(event=source[0], details="")  # which no quote bears out
             records.append(_relate(believed, known, is_person=source[1]))
     if named != handle and (named or not records):
-        message = f"the answer is of session {_excerpt(str(named or ''))!r}, not of {handle!r}"
-        raise CortexError(message, "give the answer to the prompt of this session")
+        message = (
+            f"the answer is of session or part {_excerpt(str(named or ''))!r}, not of {handle!r}"
+        )
+        raise CortexError(message, "give the answer to the prompt that is printed now")
     if not (one.title or one.outcome or records):
         raise CortexError("the answer says nothing", "another model, or the same once more")
     counts = tuple((why, count) for why, count in dropped.items() if count)

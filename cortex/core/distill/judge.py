@@ -9,12 +9,13 @@ judge.txt holds the words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from cortex.core.extract.prose import own_lines
 from cortex.core.model.distillation import Distillation, DistilledRecord
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, time_of_id
 from cortex.core.model.session_asks import find_plans
 from cortex.core.model.session_report import is_bookkeeping
 from cortex.core.model.turn_summary import (
@@ -29,13 +30,14 @@ from cortex.core.model.turn_summary import (
 )
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.strings import one_line, parse_time, shorten
 from cortex.core.text.tables import read_sections
 from cortex.core.text.value import NamedTuple
 
 RULE_TAG = "rule"  # of what a person said for all times
 READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
-MAX_RECORDS, MAX_RULES = 3, 8  # of a session, and of a person's rules in it
+MAX_RECORDS, MAX_RULES = 3, 8  # of a stretch, and of a person's rules in a session
+PAUSE_SECONDS = 1800  # without a turn, after which a session counts as ended
 _MIN_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, and of its subject
 _MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
@@ -61,19 +63,24 @@ class _Found(NamedTuple):
     record: DistilledRecord
 
 
-def judge_session(events: Iterable[Event]) -> Distillation:
+def judge_session(events: Iterable[Event], before: Iterable[DistilledRecord] = ()) -> Distillation:
     """The records that the events of a session, oldest first, bear out: the person's rules, and
-    `MAX_RECORDS` others. Of one subject there is one, the last word."""
+    `MAX_RECORDS` others of each stretch without a long pause. Of one subject there is one, the last
+    word. What an earlier judgement kept, `before`, goes for nothing else."""
     turns = [_read_turn(event) for event in events if event.type in READ_TYPES]
+    stretches, told = _number_stretches(turns), {one.statement for one in before}
     words = [*_find_choices(turns), *_find_answers(turns)]
     found = [*_find_commits(turns), *_find_plans(turns), *_find_requests(turns)]
     # Later words first, so that of one subject they are kept.
     ranked = sorted((*reversed(words), *found), key=lambda one: one.rank)
     kept: list[_Found] = []
+    there: Counter[int] = Counter()
     for one in ranked:
+        place = -1 if one.rank == _RULE else stretches[one.record.event]
         most = MAX_RULES if one.rank == _RULE else MAX_RECORDS
-        there = sum((one.rank == _RULE) == (other.rank == _RULE) for other in kept)
-        if there < most and not any(_is_same_subject(one, other) for other in kept):
+        is_told = one.record.statement in told
+        if (is_told or there[place] < most) and not any(map(partial(_is_same_subject, one), kept)):
+            there[place] += not is_told
             kept.append(one)
     return Distillation("", (), "", (), tuple(one.record for one in kept))
 
@@ -84,6 +91,16 @@ def find_rules(event: Event) -> list[DistilledRecord]:
     turns = [_read_turn(event)] if event.type in READ_TYPES else []
     found = (*_find_choices(turns), *_find_answers(turns))
     return [one.record for one in found if one.rank == _RULE][:MAX_RULES]
+
+
+def _number_stretches(turns: Sequence[_JudgedTurn]) -> dict[str, int]:
+    """The ids of events, each with the number of its stretch: a pause ends one."""
+    numbers, number, last = dict[str, int](), 0, 0
+    for turn in turns:
+        at = parse_time(time_of_id(turn.event)) or last
+        number += at - last >= PAUSE_SECONDS
+        numbers[turn.event], last = number, at
+    return numbers
 
 
 def _read_turn(event: Event) -> _JudgedTurn:

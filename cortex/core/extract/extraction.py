@@ -17,12 +17,11 @@ from cortex.core.extract.candidate import (
 from cortex.core.model import event as events
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, is_record_type
+from cortex.core.model.session_report import is_plan_done
 from cortex.core.model.topics import normalize_topic, topic_segment
 from cortex.core.model.turn_summary import (
     ACTIVITY_MARK,
-    PLAN_APPROVAL,
     parse_turn_summary,
-    utterances,
 )
 from cortex.core.text.strings import one_line, short_hash, shorten, text_digest
 
@@ -131,16 +130,11 @@ def _activity_lines(text: str) -> dict[str, int]:
 def _plan_record(text: str, one: Candidate, begun: Record) -> Record:
     """The record of the plan of a branch; its id is that of its topic, which the caller gives."""
     turn = parse_turn_summary(text)
-    steps = turn.plan
-    # A plan that the person approved and that was worked on at once, by an agent that ticks nothing.
-    is_carried_out = bool(turn.changed_files) and not any(step.done for step in steps)
-    is_carried_out = is_carried_out and PLAN_APPROVAL in utterances(turn.message)
-    is_done = is_carried_out or all(step.done for step in steps)
     return begun._replace(
         type="plan", topic=_plan_topic(begun.branch), scope=default_scope(begun.project),
         title=f"Plan of {shorten(begun.branch or begun.project, 60) or 'no project'}",
-        status="done" if is_done else "active",
-        body="\n".join(f"- [{'x' if step.done else ' '}] {step.text}" for step in steps),
+        status="done" if is_plan_done(turn) else "active",
+        body="\n".join(f"- [{'x' if step.done else ' '}] {step.text}" for step in turn.plan),
         confidence="1", layer=one.layer,
     )  # fmt: skip
 

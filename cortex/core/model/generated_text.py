@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cortex.core.model.event import PLACEHOLDER_TEXTS
 from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
@@ -20,10 +21,14 @@ _EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2
 # Event, number of lines, hash of the text; of an overview a hash of the title, too.
 SUMMARY_MARK_RE = lazy_re(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
 OVERVIEW_MARK_RE = lazy_re(rb"<!-- overview %b %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH, _HASH))
+NOTHING_SAID = "(nothing said)"
+_NOTHING = (NOTHING_SAID, *PLACEHOLDER_TEXTS.values())
 UNTITLED = "Session"  # begins such a title
 _MAX_NAME_CHARS = 60
 _NAME_RE = lazy_re(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
 _UNTITLED_RE = lazy_re(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
+_MIN_WORDS, _MIN_BYTES = 4, 24  # of an outcome that tells something; Chinese has no blanks
+_HEADING_RE = lazy_re(r"(?m)^## (\w+)$")
 _EVENT_LINE_RE = lazy_re(
     r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 )
@@ -69,6 +74,19 @@ def event_lines(text: str) -> Iterator[EventLine]:
     lines = text.splitlines()
     start = next((n for n, line in enumerate(lines) if line.rstrip() == EVENTS_HEADING), 0)
     yield from filter(None, map(parse_event_line, lines[start:]))
+
+
+def tells_something(text: str) -> bool:
+    """Whether the text of a session's note tells of more than that it was begun, ended and asked for
+    something: an aborted run does not."""
+    lines = [*event_lines(text)]
+    if overview := overview_of(text):
+        said = outcome_of(text)
+        parts = set(_HEADING_RE.findall(overview)) - {"Asked", "Outcome"}
+        is_long = len(said.split()) >= _MIN_WORDS or len(said.encode()) >= _MIN_BYTES
+        return bool(parts or is_long or summary_of(text))
+    said_in = (one for one in lines if one.type != "prompt")
+    return not lines or any(not one.excerpt.startswith(_NOTHING) for one in said_in)
 
 
 def summary_of(text: str) -> str:

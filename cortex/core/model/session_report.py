@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from cortex.core.model.turn_summary import AGENT, PLAN_APPROVAL, TurnSummary, utterances
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.core.text.tables import read_sections
 
 _MAX_LEFT, _MAX_LEFT_CHARS = 6, 160  # of what a report says is still open
 _ITEM_RE = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_TAG_RE = lazy_re(r"(?im)^[ \t]*\[memory:?[^\]\n]{0,60}\]:?[ \t]*")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?。！？])[\"”')*_]{0,3}\s+")
 
 
@@ -36,7 +38,7 @@ def report_lines(text: str, most_words: int) -> list[str]:
     code, tables, questions and what is no news (`is_bookkeeping`)."""
     lines: list[str] = []
     words, is_code = 0, False
-    for line in text.splitlines():
+    for line in _TAG_RE.sub("", text).splitlines():
         plain = line.strip()
         if plain.startswith(("```", "~~~")):
             is_code = not is_code
@@ -79,6 +81,21 @@ def _with_breaks(lines: list[str]) -> list[str]:
 def says_all_done(report: str) -> bool:
     """Whether a report says that all of the plan is done."""
     return bool(_pattern("all done").search(report.lower().replace("’", "'")))
+
+
+def is_plan_done(turn: TurnSummary) -> bool:
+    """Whether all steps of a turn's plan are ticked, or its report says that all is done; or the person
+    approved it in that turn, and an agent that ticks nothing carried it out and tells of nothing left."""
+    spoken = utterances(turn.message)
+    is_approved = PLAN_APPROVAL in spoken
+    after = spoken[spoken.index(PLAN_APPROVAL) :] if is_approved else spoken
+    report = next((one.text for one in reversed(after) if one.role == AGENT), "")
+    ticked = [step.done for step in turn.plan]
+    is_worked_on = is_approved and bool(turn.changed_files) and bool(report) and not any(ticked)
+    is_going_on = (
+        left_to_do(report) or is_on_the_way(report) or _pattern("unfinished").search(report)
+    )
+    return all(ticked) or says_all_done(report) or (is_worked_on and not is_going_on)
 
 
 def left_to_do(report: str) -> list[str]:

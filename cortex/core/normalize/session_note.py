@@ -16,6 +16,7 @@ from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.generated_text import (
     EVENTS_HEADING,
+    NOTHING_SAID,
     SUMMARY_HEADING,
     SUMMARY_MARK_RE,
     EventLine,
@@ -35,7 +36,6 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
-NOTHING_SAID = "(nothing said)"
 NO_END_REASON = "no end was captured"  # why a session without an end is closed
 # The parts of a summary, as options and as headings.
 SUMMARY_PARTS = {
@@ -106,13 +106,6 @@ def status_of(lines: Iterable[EventLine]) -> str:
     if START_TYPE in last or END_TYPE in last:
         return "done" if last.get(END_TYPE, "") >= last.get(START_TYPE, "") else "open"
     return "done" if "stop" in last else "open"
-
-
-def tells_something(note: Note) -> bool:
-    """Whether anything was said or done in the session, as far as its note knows."""
-    lines = list(event_lines(note.text))
-    nothing = (NO_GOAL, NO_SUMMARY, NOTHING_SAID)
-    return not lines or any(not one.excerpt.startswith(nothing) for one in lines)
 
 
 def excerpt(text: str, limit: int) -> str:

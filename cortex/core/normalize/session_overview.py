@@ -26,6 +26,7 @@ from cortex.core.model.session_asks import (
 from cortex.core.model.session_report import (
     is_bookkeeping,
     is_on_the_way,
+    is_plan_done,
     left_to_do,
     report_lines,
     says_all_done,
@@ -49,6 +50,7 @@ _MAX_ASKS, _MAX_FILES, _MAX_STEPS, _MAX_COMMITS, _MAX_EXCERPTS = 5, 12, 10, 8, 5
 _MAX_ASK_CHARS, _MAX_OUTCOME_WORDS, _MAX_EXCERPT_CHARS = 200, 120, 240
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MIN_REPORT_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, a commit's subject, that is a title
+_MAX_SHORT_WORDS = 8  # of a prompt that names little
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _COMMENT_RE = lazy_re(r"<!--")
 _SUBJECT_RE = lazy_re(r"(?:\w+(?:\(([^()]{1,30})\))?!?: +)?(.+?)(?: \(#\d+\))?$")
@@ -188,7 +190,12 @@ def _gather(ordered: Sequence[Event]) -> _Said:
                 for one in spoken
                 if one.role == USER and not one.about and is_person(one.text)
             ]
-            messages = [one.text for one in spoken if one.role == AGENT]
+            followed = zip(spoken, [*spoken[1:], None], strict=False)
+            messages = [
+                one.text
+                for one, after in followed
+                if one.role == AGENT and after != turn_summary.PLAN_APPROVAL  # of a plan
+            ]
             said.turns.append(_OverviewTurn(asked, messages, turn))
     return said
 
@@ -235,6 +242,8 @@ def _asked(said: _Said) -> list[str]:
     prompts = [*filter(None, (said.goal,)), *said.prompts()]
     subjects = (next(iter(subjects_of(prompt)), "") for prompt in prompts)
     lines = dict.fromkeys(shorten(one, _MAX_ASK_CHARS) for one in subjects if one)
+    short = (one_line(one) for one in prompts if 1 < len(one.split()) <= _MAX_SHORT_WORDS)
+    lines = lines or dict.fromkeys(short)  # what was wanted is told, though it names little
     return [f"- {line[:1].upper()}{line[1:]}" for line in lines][:_MAX_ASKS]
 
 
@@ -249,23 +258,22 @@ def _last_report(messages: Sequence[str]) -> str:
     return next(iter((reports or telling or list(messages))[-1:]), "")
 
 
-def _last_turn(said: _Said) -> int:
-    """The number of the last turn that a person asked for and that changed files, else that tells
-    something; -1 where none says anything."""
-    asked = [n for n, turn in enumerate(said.turns) if turn.asked and turn.messages]
-    changed = [n for n in asked if said.turns[n].done.changed_files]
-    telling = [n for n in asked if len(_last_report(said.turns[n].messages)) >= _MIN_OUTCOME_CHARS]
-    some = changed or telling or asked or [n for n, turn in enumerate(said.turns) if turn.messages]
-    return some[-1] if some else -1
+def _reports(said: _Said) -> list[str]:
+    """What was reported, the most telling first: of the last turn that a person asked for and that
+    changed files, of those before it, of others that a person asked for, of any."""
+    turns = [turn for turn in reversed(said.turns) if turn.messages]
+    reports = {id(turn): _last_report(turn.messages) for turn in turns}
+    asked = [turn for turn in turns if turn.asked]
+    changed = [turn for turn in asked if turn.done.changed_files]
+    telling = [turn for turn in asked if len(reports[id(turn)]) >= _MIN_OUTCOME_CHARS]
+    return list(dict.fromkeys(reports[id(one)] for one in (*changed, *telling, *asked, *turns)))
 
 
 def _outcome(said: _Said) -> list[str]:
     """What came of a session, in about `_MAX_OUTCOME_WORDS` words: of its last turn the report,
     without courtesies and bookkeeping; where that says little, what was committed."""
-    number = _last_turn(said)
-    if number < 0:
-        return []
-    lines = report_lines(_last_report(said.turns[number].messages), _MAX_OUTCOME_WORDS)
+    reports = _reports(said)
+    lines = report_lines("".join(reports[:1]), _MAX_OUTCOME_WORDS)
     left = _MAX_OUTCOME_WORDS - sum(len(line.split()) for line in lines)
     for commit in reversed(said.commits()):
         if left < _MAX_OUTCOME_WORDS // 2 or is_bookkeeping(commit.subject):
@@ -274,7 +282,8 @@ def _outcome(said: _Said) -> list[str]:
         line = f"{commit.subject}: {body}" if body else commit.subject
         left -= len(line.split())
         lines += ["", line] if lines else [line]
-    return lines
+    told = (report_lines(one, _MAX_OUTCOME_WORDS) for one in reports)
+    return lines or next(filter(None, told), [])
 
 
 def _excerpts(said: _Said) -> list[str]:
@@ -294,8 +303,9 @@ def _excerpts(said: _Said) -> list[str]:
 def _open(said: _Said) -> list[str]:
     """The steps of the plan that are not done, and what the last report says is left."""
     report = _last_report(said.turns[-1].messages) if said.turns else ""
-    plan = next((turn.done.plan for turn in reversed(said.turns) if turn.done.plan), ())
-    left = [] if says_all_done(report) else [step.text for step in plan if not step.done]
+    last = next((turn.done for turn in reversed(said.turns) if turn.done.plan), TurnSummary(""))
+    is_done = says_all_done(report) or is_plan_done(last)
+    left = [] if is_done else [step.text for step in last.plan if not step.done]
     return list(dict.fromkeys((*left, *left_to_do(report))))
 
 

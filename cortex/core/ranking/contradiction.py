@@ -25,6 +25,11 @@ _LEADING_PLACE_RE = lazy_re(r"(?i)((?:in|for|on|with|when) [^,]{1,40}), (.+)")
 _SIDES_RE = lazy_re(
     r"(?i)\b(?:over|instead of|rather than)\b|,? (?:and |but )?\b(?:not|never) (?:to )?"
 )
+# `, not that` behind what is claimed.
+_LATER_SIDE_RE = lazy_re(
+    r"(?i),? (?:and |but )?(?:over|instead of|rather than)\b|, (?:and |but )?(?:not|never) "
+)
+_MIN_CLAIM_WORDS, _SAME_CLAIM = 2, 0.8
 _WORD_RE = lazy_re(r"[^\W_](?:[\w'.+#/-]*[\w+#])?")
 
 
@@ -35,6 +40,7 @@ class _Directive(NamedTuple):
     unwanted: frozenset[str]
     has_marker: bool  # `use`, `always`: without one it may be the name of a thing
     is_order: bool  # a negation stands right before what is not to be done
+    is_sided: bool  # `this, not that`, rather than `this is not that`
 
 
 def contradicts(one: str, other: str) -> bool:
@@ -47,7 +53,27 @@ def contradicts(one: str, other: str) -> bool:
         mine, theirs = first.wanted - common, second.wanted - common
         are_swapped = mine and theirs and mine <= second.unwanted and theirs <= first.unwanted
         return bool(are_swapped) and first.unwanted - theirs == second.unwanted - mine
-    return _refuses(first, second) or _refuses(second, first)
+    return any(_refuses(a, b) or _refuses_part(a, b) for a, b in ((first, second), (second, first)))
+
+
+def denies(statement: str, quote: str) -> bool:
+    """True if of a statement and the quote that is to show it one negates what the other says, in
+    nearly the same words."""
+    (said, is_negated), (shown, is_other_negated) = map(_claim, (statement, quote))
+    common, least = len(said & shown), min(len(said), len(shown))
+    is_same = least >= _MIN_CLAIM_WORDS and common >= _SAME_CLAIM * least
+    return is_same and is_negated != is_other_negated
+
+
+def _claim(text: str) -> tuple[frozenset[str], bool]:
+    """The words of a text's first clause, and whether an odd number of others negates it."""
+    said = _ASIDE_RE.sub("", text[:_MAX_CHARS].replace("’", "'"))
+    for pattern in (_REASON_RE, _LATER_SIDE_RE):
+        said = pattern.split(said, maxsplit=1)[0]
+    words = [match[0].lower() for match in _WORD_RE.finditer(said)]
+    negations = [word for word in words if word in _NEGATIONS or word.endswith("n't")]
+    kept = _content(" ".join(word for word in words if word not in negations))
+    return (kept or frozenset()) - _BEFORE_WHAT, len(negations) % 2 == 1
 
 
 def directive_words(text: str) -> tuple[str, ...]:
@@ -62,6 +88,14 @@ def _refuses(one: _Directive, other: _Directive) -> bool:
         return False
     is_said = other.has_marker and (one.has_marker or not one.wanted)
     return is_said or (one.is_order and not other.unwanted and len(other.wanted) > 1)
+
+
+def _refuses_part(one: _Directive, other: _Directive) -> bool:
+    """Whether `one` says of the same that it is not so, or is something else: `a is not b`, `a is c, not
+    b` against `a is b`."""
+    rest = other.wanted - one.unwanted
+    is_part = one.unwanted and not other.unwanted and one.unwanted < other.wanted
+    return bool(is_part) and (rest <= one.wanted if one.is_sided else rest == one.wanted)
 
 
 def _read(text: str) -> _Directive | None:
@@ -94,9 +128,11 @@ def _read(text: str) -> _Directive | None:
     refused = _content(rest[sides.end() :] if sides else "")
     if kept is None or refused is None:
         return None
+    between = sides[0] if sides else ""
+    is_sided = between.startswith(",") or between.isalpha() or "of" in between or "than" in between
     if negations:
         kept, refused = refused, kept
-    return _Directive(kept, refused, has_marker, is_order)
+    return _Directive(kept, refused, has_marker, is_order, is_sided)
 
 
 def _content(text: str) -> frozenset[str] | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 from cortex.core.extract.candidate import PASSAGE_LAYER
@@ -11,6 +13,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError
+from cortex.core.ranking.contradiction import contradicts, directive_words
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
@@ -30,7 +33,7 @@ from cortex.vault.state.spool import list_entries
 
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
 _MAX_LISTED = {"failed": 20, "live": _MAX_NOTES, "orphans": _MAX_NOTES}
-_MAX_READ = 5_000
+_MAX_READ, _MAX_COMPARED = 5_000, 2_000
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
@@ -199,13 +202,22 @@ def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
 
 
 def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:
-    """The current records that say to contradict another current record, the newest first."""
+    """The current records that say to contradict another current record, or of whose titles one wants
+    what the other refuses, the newest first."""
     stated = catalogue.edges_of(is_current, ("contradicts",))
     targets = {edge.target for edges in stated.values() for edge in edges}
     current = {row.id for row in catalogue.find(is_current._replace(ids=targets))}
     numbers = {
         number for number, edges in stated.items() if any(edge.target in current for edge in edges)
     }
+    chosen = is_current._replace(types=("decision", "rejection", "preference"), has_id=True)
+    alike = defaultdict[tuple[str, ...], list[NoteRow]](list)
+    for row in catalogue.find(chosen, "-date", _MAX_COMPARED):
+        if words := directive_words(row.title):
+            alike[row.project, *words].append(row)
+    for rows in alike.values():
+        for one, other in combinations(rows[:_MAX_NOTES], 2):
+            numbers |= {one.number, other.number} if contradicts(one.title, other.title) else set()
     return catalogue.find(is_current._replace(numbers=numbers), "-date") if numbers else []
 
 

@@ -116,8 +116,9 @@ def distill(
     this runs after a session, within runs_per_day and dollars_per_day, unless auto = false.
 
     Without a command any chat will do: --print-prompt, then --answer with what it said. With by = "agent"
-    in your settings the agent of the next session is asked to. A long session has several prompts: each
-    answer leads to the next. Records with the scope personal or global go to your own vault.
+    in your settings the agent of the next session is asked to, if 1,200 characters were said within two
+    days. A long session has several prompts, by hand smaller ones: each answer leads to the next. Records
+    with the scope personal or global go to your own vault.
 
     sessions: names of sessions, or the beginnings of names
     since: all sessions that went on after this: 7d, or a day
@@ -377,7 +378,7 @@ def _read_answer_file(caller: Caller, answer: str) -> str:
         return answer
     path = os.path.join(caller.cwd, os.path.expanduser(answer))
     if not os.path.isfile(path):
-        message = f"{shorten(answer, 100)!r} is neither a file nor an answer"
-        hint = "give a file with the JSON object; a single - reads it from stdin"
+        message = f"{shorten(answer, 100)!r} is neither a file nor a JSON object"
+        hint = "give what the model said, or a file with it; a single - reads it from stdin"
         raise NotFoundError(message, hint)
     return files.read_bounded(path, 2 * MAX_ANSWER_BYTES, follow=True).decode("utf-8", "replace")

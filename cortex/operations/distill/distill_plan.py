@@ -94,7 +94,8 @@ def plan_session(
     )
     own_texts = tuple((one.id, _title_and_text(one.title, note)) for one, note in own[:_MAX_KNOWN])
     commits = _commits(caller, row, turns) if parts else ()
-    handle = short_hash(session_name(row), 8)
+    # An answer to a part that was answered meanwhile is not taken for one to the next.
+    handle = short_hash(f"{session_name(row)}\0{end}" if end else session_name(row), 8)
     context = SessionContext(handle, row.project, row.branch, commits, known, own_texts)
     last = standing[-1] if standing else None
     return DistillPlan(row, context, parts, last, all_events, len(standing))

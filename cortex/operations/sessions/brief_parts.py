@@ -24,7 +24,7 @@ from cortex.core.briefing.excerpt import (
     session_excerpt,
 )
 from cortex.core.model.event import is_headless
-from cortex.core.model.generated_text import is_untitled, without_title
+from cortex.core.model.generated_text import is_untitled, tells_something, without_title
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target, relations_of
@@ -190,7 +190,7 @@ def _session_entry(row: NoteRow, note: Note, titles: set[str], branch: str | Non
     """A session by its title and what came of it; untitled if it tells nothing or is headless."""
     entry = _build_entry(SESSIONS, row, note._replace(body=b""), ClaimCheck({}), branch)
     said = session_excerpt(note.text, titles)
-    if is_headless(row.session):
+    if is_headless(row.session) or not tells_something(note.text):
         return entry._replace(title="", excerpt="")
     if is_untitled(row.title, row.session):
         return entry._replace(title=said, excerpt="")

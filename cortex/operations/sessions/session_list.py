@@ -11,6 +11,7 @@ from cortex.core.model.generated_text import (
     outcome_of,
     overview_of,
     summary_of,
+    tells_something,
     without_title,
 )
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
@@ -121,7 +122,7 @@ def sessions_worth_listing(
             break
         if not events.is_headless(session_name(row)):
             note = read_note(vault, row.path)
-            if not note or row.number in going_on or sessions.tells_something(note):
+            if not note or row.number in going_on or tells_something(note.text):
                 shown.append((row, note))
                 continue
         left_out += 1

@@ -72,9 +72,9 @@ def _judge(ordered: list[Event], turns: list[Event], name: str) -> Event | None:
     """The event of a session's judgement; None where it bears out nothing, or no more than before."""
     if not turns:
         return None
-    found = judge_session(turns)
     standing = [one for _, one in standing_distillations(ordered) if one.model == BY_RULES]
     before = standing[-1].records if standing else ()
+    found = judge_session(turns, before)
     if found.records == before:
         return None
     one = found._replace(covers=tuple(event.id for event in turns), model=BY_RULES)

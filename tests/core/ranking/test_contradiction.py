@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.ranking.contradiction import contradicts
+from cortex.core.ranking.contradiction import contradicts, denies
 
 OPPOSITES = [
     ("I prefer tabs over spaces", "I prefer spaces over tabs"),
     ("Prefer spaces to tabs", "I prefer tabs to spaces."),
     ("Always squash", "Never squash"),
+    ("Prices are cached in Redis", "Prices are not cached in Redis"),
+    ("Sessions expire after 30 minutes", "Sessions expire after 8 hours, not after 30 minutes"),
+    ("Deploy with Heroku", "From now on deploy with Fly.io, not Heroku"),
     ("Always squash commits before merging", "Never squash commits before merging"),
     ("Use pnpm", "Don't use pnpm"),
     ("Use emojis in commit messages", "Don't use emojis in commit messages"),
@@ -37,6 +40,8 @@ OPPOSITES = [
     ("You should always run the linter", "You shouldn't run the linter"),
 ]  # fmt: skip
 NO_OPPOSITES = [
+    ("Tests run in CI", "Tests that need Docker do not run in CI"),
+    ("Use pnpm", "Use npm, not yarn"),
     ("I prefer tabs over spaces", "I prefer tabs over spaces, since they adapt"),
     ("I prefer tabs over spaces", "I prefer spaces over tabs in YAML"),
     ("Use Redis over Postgres for queues", "Use Postgres over Redis for orders"),
@@ -78,6 +83,17 @@ NO_OPPOSITES = [
 def test_opposites_are_pointed_out_either_way(one, other):
     assert contradicts(one, other)
     assert contradicts(other, one)
+
+
+@pytest.mark.parametrize(("statement", "quote", "is_denied"), [
+    ("We want a cron job for cart expiry", "we don't want a cron job", True),
+    ("The cart never expires in cart.py", "carts expire lazily on read in cart.py", True),
+    ("Carts are kept for a day and not for a week.", "keep carts for one day only, not for a week", False),
+    ("Use Postgres for the shop's data, not SQLite", "let's use Postgres for the shop's data", False),
+    ("Run the linter before each commit", "don't forget to run the linter", False),
+])  # fmt: skip
+def test_a_statement_may_deny_its_quote(statement, quote, is_denied):
+    assert denies(statement, quote) is is_denied
 
 
 @pytest.mark.parametrize(("one", "other"), NO_OPPOSITES)
