@@ -59,7 +59,7 @@ class WhooshReader(IndexReader):
         for leaf, offset in self.leaves:
             every = range(leaf.doc_count_all())
             for field, lengths in self._lengths.items():
-                more = lengths + leaf._perdoc.field_lengths(field)  # noqa: SLF001
+                more = lengths + leaf._perdoc.read_column(f"_{field}_len")  # noqa: SLF001
                 self._lengths[field] = more.ljust(offset + len(every), b"\0")
             if leaf.has_deletions():
                 self.deleted.update(offset + one for one in every if leaf.is_deleted(one))
@@ -67,7 +67,6 @@ class WhooshReader(IndexReader):
     def _read(self, name: str, code: str = "i") -> array[int]:
         values = array(code)
         for leaf, offset in self.leaves:
-            # Document by document, a column of 10,000 takes 40 ms.
             values += leaf._perdoc.read_numbers(name, code)  # noqa: SLF001
             missing = offset + leaf.doc_count_all() - len(values)
             values.frombytes(bytes(values.itemsize * missing))
