@@ -43,12 +43,12 @@ def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_t
         asked.append(places)
         return beside
 
-    reached = breadth_first(start, depth, 1000, neighbours)
-    assert reached.depths == {
+    reached, is_cut = breadth_first(start, depth, 1000, neighbours)
+    assert reached == {
         place: far for place, far in distances(start, beside).items() if far <= depth
     }
-    assert list(reached.depths.values()) == sorted(reached.depths.values())
-    assert not reached.is_truncated
+    assert list(reached.values()) == sorted(reached.values())
+    assert not is_cut
     places = [place for level in asked for place in level]
     assert len(places) == len(set(places))
     assert len(asked) <= depth
@@ -57,10 +57,10 @@ def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_t
 @given(GRAPHS, st.integers(1, 6))
 def test_around_never_gives_more_than_it_was_asked_for_and_says_so(pairs, most) -> None:
     beside, _ = asking(pairs)
-    whole = breadth_first(0, 10, 1000, lambda _: beside)
-    some = breadth_first(0, 10, most, lambda _: beside)
-    assert list(some.depths.items()) == list(whole.depths.items())[:most]
-    assert some.is_truncated == (len(whole.depths) > most)
+    whole, _ = breadth_first(0, 10, 1000, lambda _: beside)
+    some, is_cut = breadth_first(0, 10, most, lambda _: beside)
+    assert list(some.items()) == list(whole.items())[:most]
+    assert is_cut == (len(whole) > most)
 
 
 @example(LINE, 0, 5, 5)

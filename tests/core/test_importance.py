@@ -50,8 +50,8 @@ def example(block: str) -> tuple[Signals, dict[str, str]]:
 )
 def test_every_example_of_the_documents_is_what_comes_out(block: str) -> None:
     signals, wanted = example(block)
-    answer = importance.explain_score(signals, NOW)
-    numbers = answer.parts | {"score": answer.score}
+    score = importance.total_score(signals, NOW)
+    numbers = importance.score_parts(signals, NOW) | {"score": score}
     assert {key: f"{numbers[key]:.3f}" for key in wanted} == wanted
 
 
@@ -138,8 +138,8 @@ NUMBERS = (
 def test_every_number_stays_in_its_range_whatever_comes(signals: Signals) -> None:
     for number, most in NUMBERS:
         assert 0 <= number(signals, NOW) <= most, number.__name__
-    answer = importance.explain_score(signals, NOW)
-    assert all(math.isfinite(value) or name == "days" for name, value in answer.parts.items())
+    parts = importance.score_parts(signals, NOW)
+    assert all(math.isfinite(value) or name == "days" for name, value in parts.items())
     assert importance.judge_archiving(signals, NOW).reason
 
 
@@ -183,7 +183,7 @@ def test_a_default_archives_nothing(signals: Signals, later: int) -> None:
 @pytest.mark.parametrize(("hours", "recent"), [(0, 0.5), (24, 0.5), (25, 0.0)])
 def test_a_use_is_recent_for_a_day(hours: int, recent: float) -> None:
     used = Signals("gotcha", days_ago(9), days_ago(9), NOW - hours * 3600, 1)
-    assert importance.explain_score(used, NOW).parts["recent"] == recent
+    assert importance.score_parts(used, NOW)["recent"] == recent
 
 
 def test_a_time_in_the_future_counts_as_now() -> None:
@@ -191,7 +191,7 @@ def test_a_time_in_the_future_counts_as_now() -> None:
         Signals("gotcha", NOW, NOW, NOW, 3),
         Signals("gotcha", NOW + 9 * DAY_SECONDS, NOW + 99 * DAY_SECONDS, NOW + 5 * DAY_SECONDS, 3),
     )
-    assert importance.explain_score(later, NOW) == importance.explain_score(now, NOW)
+    assert importance.score_parts(later, NOW) == importance.score_parts(now, NOW)
 
 
 @pytest.mark.parametrize(("changed", "archived"), [

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from cortex.core.text.value import NamedTuple
-
 # All neighbours of some places, both ways round: who is a neighbour has the other for a neighbour.
 Neighbours: TypeAlias = Callable[[Sequence[int]], Mapping[int, Sequence[int]]]
 
 
-class ReachedNodes(NamedTuple):
-    """Places with their distance from the start, nearest first."""
-
-    depths: dict[int, int]
-    is_truncated: bool  # there are more within the depth than were asked for
-
-
-def breadth_first(start: int, depth: int, most: int, neighbours: Neighbours) -> ReachedNodes:
-    """Breadth first from `start` to `depth` steps, at most `most` places with the start."""
+def breadth_first(
+    start: int, depth: int, most: int, neighbours: Neighbours
+) -> tuple[dict[int, int], bool]:
+    """Places with their distance from `start`, breadth first to `depth` steps, at most `most` with
+    the start; and whether there are more within the depth."""
     depths = {start: 0}
     level = [start]
     for distance in range(1, depth + 1):
@@ -30,13 +24,13 @@ def breadth_first(start: int, depth: int, most: int, neighbours: Neighbours) -> 
                 if other in depths:
                     continue
                 if len(depths) >= most:
-                    return ReachedNodes(depths, True)
+                    return depths, True
                 depths[other] = distance
                 fresh.append(other)
         if not fresh:
             break
         level = fresh
-    return ReachedNodes(depths, False)
+    return depths, False
 
 
 def shortest_path(start: int, goal: int, depth: int, neighbours: Neighbours) -> tuple[int, ...]:

@@ -94,22 +94,14 @@ class Signals(NamedTuple):
     most_uses: int = 0  # the same
 
 
-class ScoreBreakdown(NamedTuple):
-    """The score by which lists are ordered, 0 to 5, and everything that it is computed from."""
-
-    score: float
-    parts: dict[str, float]
-
-
-def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
-    """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and
+def score_parts(signals: Signals, now: float) -> dict[str, float]:
+    """What the score at `now`, in seconds since the epoch, is computed from; also salience, rank and
     effective confidence, each with what it is made of: a person can do the sums again."""
-    terms = _score_terms(signals, now)
     base, gain, left = _salience_factors(signals, now)
     ranked = zip(_RANK_TERMS, _rank_terms(signals, now), strict=True)
     life = half_life(signals)
-    parts = {
-        **terms,
+    return {
+        **_score_terms(signals, now),
         "salience_base": base,
         "salience_gain": gain,
         "salience_left": left,
@@ -121,11 +113,10 @@ def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
         "confidence": _confidence_or_default(signals),
         "effective_confidence": effective_confidence(signals, now),
     }
-    return ScoreBreakdown(total_score(signals, now), parts)
 
 
 def total_score(signals: Signals, now: float) -> float:
-    """The score alone, without its parts."""
+    """The score by which lists are ordered, 0 to 5."""
     return _clamp(sum(_score_terms(signals, now).values()), 0.0, 5.0)
 
 

@@ -130,12 +130,12 @@ def explain_score(
 
     (row, signals), problems = query_fresh(vault, caller, load)
     moment = epoch_seconds(caller.now)
-    answer = importance.explain_score(signals, moment)
-    parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
+    numbers = importance.score_parts(signals, moment)
+    parts = {name: round(value, 6) + 0.0 for name, value in numbers.items()}
     last_use = "" if signals.used is None else format_time(signals.used)
     lifecycle = _describe_lifecycle(row, signals, moment)
-    score = NoteScore(round(answer.score, 6), parts, signals.uses, last_use, lifecycle)
-    return row, score, problems
+    total = round(importance.total_score(signals, moment), 6)
+    return row, NoteScore(total, parts, signals.uses, last_use, lifecycle), problems
 
 
 def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
