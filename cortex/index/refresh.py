@@ -112,7 +112,7 @@ def open_index(
             known = _scan_by_state(vault, folder, skip_folder)
             if known and known.is_current:
                 with open_catalogue(folder) as catalogue:
-                    if not (words and catalogue.has_backlog()):
+                    if not (words and any(catalogue.read_backlog())):
                         noted = (*away, *known.state.noted)
                         yield IndexSession(catalogue, index_folder, known.seen, "current", noted)
                         return

@@ -171,8 +171,8 @@ class Reindexing:
             for numbers in free.values():
                 for number in numbers:
                     catalogue.queue_removal(number)
-            if words and catalogue.has_backlog():
-                removed, queued = catalogue.read_backlog()
+            removed, queued = catalogue.read_backlog() if words else ([], [])
+            if removed or queued:
                 documents = self._backlog_documents(catalogue, queued, added, stamps)
                 load_engine(self.index_folder).update(self.index_folder, removed, documents)
                 catalogue.clear_backlog()

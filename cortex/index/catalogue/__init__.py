@@ -327,9 +327,6 @@ class Catalogue(Protocol):
 
     # The full-text index, which may be behind.
 
-    def has_backlog(self) -> bool:
-        """Whether the full-text index is behind."""
-
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
         """The numbers to delete from the full-text index; number and path of notes to add."""
 

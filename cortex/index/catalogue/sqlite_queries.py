@@ -364,9 +364,6 @@ class SqliteQueries(SqliteNotes):
 
     # The full-text index, which may be behind.
 
-    def has_backlog(self) -> bool:
-        return bool(self.select("SELECT 1 FROM backlog LIMIT 1"))
-
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
         removed = self.select("SELECT number FROM backlog WHERE gone ORDER BY number")
         added = self.select(

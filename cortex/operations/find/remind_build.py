@@ -207,10 +207,9 @@ def _find_in_last_index(
             if index is None:
                 return []
             catalogue, words = index
-            if catalogue.has_backlog():
-                gone, come = catalogue.read_backlog()
-                if len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
-                    return None
+            gone, come = catalogue.read_backlog()
+            if 0 < len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
+                return None
             return select(catalogue, words)
     except (CortexError, IndexDamaged):
         return []  # the next command, or the watcher, builds it anew
