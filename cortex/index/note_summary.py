@@ -271,10 +271,10 @@ def _clamp_priority(text: str) -> int | None:
     return min(max(int(text), 1), 10) if is_number else None
 
 
-def _day_of_minutes(note: notes.Note) -> int | None:
-    """The day of the meeting that a record is, or came of, in seconds since the epoch."""
+def _seconds(text: str) -> int | None:
+    """A time in seconds since the epoch; None for a text that is none."""
     with suppress(ValueError):
-        return int(iso_time.parse_utc(note.get("date").strip()).timestamp())
+        return int(iso_time.parse_utc(text.strip()).timestamp())
     return None
 
 
@@ -283,7 +283,7 @@ def _times_of(note: notes.Note, path: str, mtime: int) -> tuple[str, str, int]:
     epoch. A record of minutes was made on the day of the meeting, and the meeting itself changes
     no more."""
     created, changed = note.get("created"), _change_timestamp(note, path, mtime)
-    day = _day_of_minutes(note) if note.provenance()[0] else None
+    day = _seconds(note.get("date")) if note.provenance()[0] else None
     if day is not None:
         created = format_time(day)
         is_later = note.get("updated") and note.get("type").lower() != "meeting"
@@ -295,7 +295,5 @@ def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
     named, stamp = _DATE_IN_NAME_RE.search(path), _STAMP_IN_NAME_RE.search(path)
     in_name = named[1] if named else stamp and "{}-{}-{}T{}:{}".format(*stamp.groups())
     texts = (*(note.get(key) for key in _DATE_KEYS), in_name)
-    for text in filter(None, texts):
-        with suppress(ValueError):
-            return int(iso_time.parse_utc(text.strip(" []")).timestamp())  # also of a link
-    return mtime
+    times = (_seconds(text.strip(" []")) for text in texts if text)  # also of a link
+    return next((one for one in times if one is not None), mtime)
