@@ -110,14 +110,11 @@ def nearest(
 
 
 @_tells_what_fails
-def similar_to(
-    index: IndexSession, number: int, limit: int, allowed: set[int] | None = None
-) -> NearNotes:
+def similar_to(index: IndexSession, number: int, limit: int, allowed: set[int]) -> NearNotes:
     """The notes nearest to a note, without it, by vectors that there are: no model is loaded."""
     if not (file := newest_vector_file(index.catalogue.folder)):
         return NearNotes([])
-    wanted = None if allowed is None else allowed | {number}
-    passages = _load_vectors(index.catalogue, file, wanted)
+    passages = _load_vectors(index.catalogue, file, allowed | {number})
     queries = passages.of_note(number)
     found = passages.nearest(queries, limit + 1) if len(queries) else []
     return NearNotes([one for one in found if one.number != number])

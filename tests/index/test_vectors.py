@@ -109,7 +109,8 @@ def test_similar_notes_need_no_model(vault_from, caller, server) -> None:
 
     def at(index):
         number = index.catalogue.row_at("car.md").number
-        found = semantic.similar_to(index, number, 1).found
+        allowed = index.catalogue.numbers(NoteFilter())
+        found = semantic.similar_to(index, number, 1, allowed).found
         return index.catalogue.rows_by_number([found[0].number])[found[0].number].path, len(found)
 
     path, count = query_index(vault, no_progress, at)
