@@ -62,9 +62,14 @@ def test_the_log_is_private_and_outside_the_vault(vault: Vault, caller: Caller, 
     assert log.read_text().split() == [str(THEN), "show", "test", "a"]
 
 
-@pytest.mark.parametrize(
-    "id_", ["notes/My day.md", "a\tb", "a\nb", "100%", "%09", "é", "\udc80", "a\r"]
-)
+def test_a_name_with_a_tab_or_a_line_end_is_not_counted_and_spoils_no_other(
+    vault: Vault, caller: Caller
+) -> None:
+    access_log.append(vault, caller, "show", ["a\tb", "a\nb", "other"])
+    assert [*access_log.read_counts(vault)] == ["other"]
+
+
+@pytest.mark.parametrize("id_", ["notes/My day.md", "100%", "%09", "é", "\udc80", "a\r"])
 def test_any_id_comes_back(vault: Vault, caller: Caller, id_: str) -> None:
     access_log.append(vault, caller, "show", [id_, "other"])
     (_, one), (_, other) = access_log.read_counts(vault).items()

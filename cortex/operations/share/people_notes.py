@@ -183,12 +183,8 @@ def _copy_index(root: str) -> str:
     path = os.path.join(folder, f"{_INDEX_NAME}{os.urandom(6).hex()}")
     with suppress(FileNotFoundError):
         shutil.copyfile(os.path.join(folder, "index"), path)
-    staged = objects.list_staged(root)
-    entries = objects.format_index_info({one.path: one.head_entry for one in staged})
-    words = ["update-index", "-z", "--index-info"]
-    ran = git_locks.run_when_unlocked(root, words, stdin=entries, extra={"GIT_INDEX_FILE": path})
-    if ran.code:
-        raise git_cli.command_error("update-index", ran, root)
+    staged = {one.path: one.head_entry for one in objects.list_staged(root)}
+    commit.set_index_entries(root, staged, path)
     return path
 
 
@@ -212,10 +208,7 @@ def _commit_index(
     quiet = {os.fsencode(path) for path in stamps}
     changes = objects.list_staged(root, index)
     torn = {one.path: one.head_entry for one in changes if one.path not in quiet}
-    if torn:
-        words = ["update-index", "-z", "--index-info"]
-        extra = {"GIT_INDEX_FILE": index}
-        git_cli.run_unchecked(root, words, stdin=objects.format_index_info(torn), extra=extra)
+    commit.set_index_entries(root, torn, index)
     paths = sorted(os.fsdecode(one.path) for one in changes if one.path in quiet)
     if same := sorted(path for path in stamps.keys() - set(paths) if stamps[path]):
         # Line ends alone: git takes them off, and shows them until it has looked.

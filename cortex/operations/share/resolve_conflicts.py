@@ -220,8 +220,7 @@ def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry])
         for one in entries:
             path, data = os.fsdecode(one.path[len(prefix) :]), texts[one.blob]
             trees[one.number - 1][_own_path(root, path, data)] = data
-        staged = MergeSides(*trees)
-        return staged._replace(ours=_find_moved_notes(root, staged) | trees[1])
+        return MergeSides(*trees)
     wanted = {
         path: row
         for path, row in versions.items()
@@ -280,28 +279,6 @@ def _is_other_merge(stages: Sequence[objects.IndexEntry], versions: dict[str, Bl
         blobs and blobs.isdisjoint(row[at] for row in versions.values())
         for at, blobs in ((0, base), (2, theirs - ours))
     )
-
-
-def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
-    """Notes of base or theirs that HEAD has elsewhere, by that path: a patch does not say so."""
-    ids = {
-        id_
-        for tree in (sides.base, sides.theirs)
-        for path, data in tree.items()
-        if not is_event_path(path) and (id_ := note_id(data))
-    }
-    ids -= {note_id(data) for data in sides.ours.values()}
-    if not ids:
-        return {}
-    patterns = [word for id_ in sorted(ids) for word in ("-e", f"id: {id_}")]
-    words = ["grep", "-l", "-z", "-F", *patterns, "HEAD", "--", "."]
-    listed = git_cli.run_unchecked(root, words, timeout=60.0).stdout.split(b"\0")
-    moved = {}
-    for path in (os.fsdecode(name).partition(":")[2] for name in listed if name.endswith(b".md")):
-        data = None if is_event_path(path) else objects.read_at_revision(root, "HEAD", path)
-        if data is not None and note_id(data) in ids:
-            moved[path] = data
-    return moved
 
 
 def _untracked_paths(

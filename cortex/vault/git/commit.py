@@ -146,12 +146,12 @@ def repository_lock(root: str) -> Iterator[None]:
         yield
 
 
-def set_index_entries(root: str, entries: Mapping[bytes, bytes]) -> None:
-    """Make the index hold `mode blob` for each path."""
+def set_index_entries(root: str, entries: Mapping[bytes, bytes], index: str = "") -> None:
+    """Make the index, or the copy of it in that file, hold `mode blob` for each path."""
     if entries:
-        words = ["update-index", "-z", "--index-info"]
-        lines = objects.format_index_info(entries)
-        ran = git_locks.run_when_unlocked(objects.toplevel(root), words, stdin=lines)
+        words, top = ["update-index", "-z", "--index-info"], objects.toplevel(root)
+        lines, extra = objects.format_index_info(entries), {"GIT_INDEX_FILE": index}
+        ran = git_locks.run_when_unlocked(top, words, stdin=lines, extra=extra if index else None)
         if ran.code:
             raise git_cli.command_error("update-index", ran, root)
 

@@ -46,7 +46,6 @@ class DriverConfig(NamedTuple):
     """What a repository's configuration says of our drivers."""
 
     commands: dict[str, str]  # driver's name -> its command
-    with_other_keys: frozenset[str]  # drivers of which it says anything else, such as a name
     is_removed: bool  # a person has taken them out, and wants them to stay out
     has_directory_renames: bool
 
@@ -86,11 +85,7 @@ def unregister(root: str) -> bool:
         config = read_config(repository.common_dir)
         if not config.is_removed:
             _write_config(repository, "--replace-all", "cortex.drivers", "removed")
-        ours = [
-            name
-            for name in _COMMAND_ARGUMENTS
-            if name in config.commands or name in config.with_other_keys
-        ]
+        ours = [name for name in _COMMAND_ARGUMENTS if name in config.commands]
         # A section goes whole, in one step: at no moment is there a name without a driver.
         for name in ours:
             _write_config(repository, "--remove-section", f"merge.{name}")
@@ -121,10 +116,7 @@ def config_problems(root: str) -> list[Problem]:
     wrong = []
     for name in _COMMAND_ARGUMENTS:
         command = config.commands.get(name, "")
-        if not command and name in config.with_other_keys:
-            why = "has a name but no driver: git refuses every merge that needs it"
-            wrong.append(f"merge.{name} {why}")
-        elif not command and not config.is_removed:
+        if not command and not config.is_removed:
             wrong.append(f"git does not know the merge driver {name}")
         elif command and (why := _command_fault(name, command)):
             wrong.append(f"merge.{name}.driver {why}")
@@ -138,15 +130,13 @@ def read_config(common: str) -> DriverConfig:
     # Git would wait for a pipe.
     is_file = os.path.isfile(path)
     entries = git_cli.read_config(common, _OWN_KEYS, "--file", path) if is_file else {}
-    of_drivers = {
-        key[len("merge.") :].rpartition(".")[::2]: value
+    commands = {
+        key[len("merge.") : -len(".driver")]: value
         for key, value in entries.items()
-        if key.startswith("merge.cortex-")
+        if key.startswith("merge.cortex-") and key.endswith(".driver")
     }
     return DriverConfig(
-        {name: value for (name, key), value in of_drivers.items() if key == "driver"},
-        # Whatever git finds here, it will want a command beside it.
-        frozenset(name for name, key in of_drivers if key != "driver"),
+        commands,
         entries.get("cortex.drivers") == "removed",
         _NO_DIRECTORY_RENAMES[0].lower() in entries,
     )
@@ -179,11 +169,7 @@ def _python_path(repository: Repository) -> str:
     if not sys.executable:
         message = "the path of this Python is unknown, so no merge driver can run"
         raise CortexError(message, "run cortex from an installed Python")
-    folder = os.path.join(repository.common_dir, "worktrees")
-    names = files.list_folder(folder)
-    pointers = (checkout.read_first_line(os.path.join(folder, name, "gitdir")) for name in names)
-    linked = (os.path.dirname(pointer) for pointer in pointers if pointer)
-    trees = [repository.top, *linked]
+    trees = [repository.top, *git_locks.linked_trees(repository)]
     if _is_inside(sys.executable, trees) and not _is_inside(_PACKAGE_FOLDER, trees):
         return os.path.realpath(sys.executable)
     return sys.executable
@@ -191,10 +177,7 @@ def _python_path(repository: Repository) -> str:
 
 def _is_inside(path: str, folders: list[str]) -> bool:
     parent = os.path.realpath(os.path.dirname(path))
-    return any(
-        parent == folder or parent.startswith(folder.rstrip("/") + "/")
-        for folder in map(os.path.realpath, folders)
-    )
+    return any(os.path.commonpath((one, parent)) == one for one in map(os.path.realpath, folders))
 
 
 @contextmanager

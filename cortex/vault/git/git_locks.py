@@ -205,12 +205,7 @@ def retry_while_locked(
 def find_running_git(repository: Repository) -> str:
     """A process named git that works in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
-    pointers = [
-        checkout.read_first_line(os.path.join(folder, "gitdir"))
-        for folder in _worktree_folders(repository)
-    ]
-    trees = (os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer))
-    folders = {*repository, *trees}
+    folders = {*repository, *linked_trees(repository)}
     for process in _processes():
         with suppress(OSError):
             name = checkout.read_first_line(f"{process}/comm")
@@ -226,6 +221,13 @@ def wait_for_git(repository: Repository, seconds: float) -> str:
     while (busy := find_running_git(repository)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return busy
+
+
+def linked_trees(repository: Repository) -> list[str]:
+    """The linked work trees."""
+    folders = _worktree_folders(repository)
+    pointers = (checkout.read_first_line(os.path.join(one, "gitdir")) for one in folders)
+    return [os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer)]
 
 
 def _worktree_folders(repository: Repository) -> list[str]:
