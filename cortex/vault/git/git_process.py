@@ -156,13 +156,19 @@ def _communicate(
                     waiting.unregister(key.fd)
             if readable:
                 deadline = time.monotonic() + seconds if renew else deadline
-            elif ended:
+            elif ended or (not waiting.get_map() and _ends_before(process, deadline)):
                 return b"".join(output), b"".join(complaint)
-            elif not waiting.get_map():  # it has closed its pipes, and is about to end
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, deadline - time.monotonic()))
             if time.monotonic() >= deadline:
                 raise TimeoutError
+
+
+def _ends_before(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Whether git, which has closed its pipes, ends before the deadline."""
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _write_some(fd: int, view: memoryview) -> memoryview:
