@@ -165,12 +165,18 @@ def test_an_approved_plan_and_one_that_a_session_carries_out():
     assert judged([turn(1, Utterance(USER, pasted), changed_files=("cart.py",)), back]) == []
 
 
+def test_an_answer_stands_before_a_question_that_is_too_long_for_a_title():
+    long = "Which of the stores that we looked at should hold the carts of all guests of the shop?"
+    (made,) = judged([turn(1, Utterance(USER, "SQLite (Recommended)", long))])
+    assert made.statement == f"SQLite ({long})"
+
+
 def test_an_answer_stands_with_its_question_and_a_refusal_with_its_reason():
     question = Utterance(USER, "In SQLite", "Where should the cart live?")
     refusal = Utterance(USER, "Let's use the session table instead.", "refused cart.py")
     process = Utterance(USER, "Work on it now", "What would you like to do?")
     made = judged([turn(1, question, refusal, process)])
-    assert {one.statement for one in made} == {"In SQLite (Where should the cart live?)", refusal.text}  # fmt: skip
+    assert {one.statement for one in made} == {"Where should the cart live? In SQLite", refusal.text}  # fmt: skip
 
 
 def test_a_rule_that_a_person_gives_when_they_refuse_a_call_is_a_rule_at_once():

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 
+from cortex.core.extract.candidate import TITLE_LIMIT
 from cortex.core.extract.prose import own_lines
 from cortex.core.model.distillation import Distillation, DistilledRecord
 from cortex.core.model.event import Event, time_of_id
@@ -45,6 +46,7 @@ _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
 _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, which makes them one
 _WORD_RE = lazy_re(r"[\u3040-\ud7af]{1,2}|[^\s\u3000-\ud7af\uff00-\uff1f]+")  # two signs of CJK
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
+_RECOMMENDED_RE = lazy_re(r"(?i)\s*\(recommended\)")  # as a host marks what an agent proposes
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # Ranks, by what speaks for a record.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
@@ -212,6 +214,13 @@ def _choice_record(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledR
     return _record(turn, type_, line, 0.75, is_rule=is_rule)
 
 
+def _as_statement(question: str, answer: str) -> str:
+    """A question with its answer; the answer first where both are no title together."""
+    answer = _RECOMMENDED_RE.sub("", answer)
+    is_short = len(question) + len(answer) < TITLE_LIMIT
+    return f"{question} {answer}" if is_short else f"{answer} ({question})"
+
+
 def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
     """A person's answers to questions, and what they said in the place of a call that they refused."""
     for turn in turns:
@@ -228,7 +237,7 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             if is_refusal and (not is_choice or _says("no purpose", text)):
                 continue
             about = shorten(one.about, _MAX_LINE_CHARS)
-            statement = text if is_refusal else f"{text} ({about})"
+            statement = text if is_refusal else _as_statement(about, text)
             details = f"Instead of: {about.removeprefix('refused').strip()}" if is_refusal else ""
             record = _record(turn, "decision", statement, 0.75, details, is_rule=is_rule)
             yield _Found(_RULE if is_rule else _ANSWER, record)
