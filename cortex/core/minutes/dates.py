@@ -192,7 +192,7 @@ def _end_of_unit(match: re.Match[str], base: str) -> str:
     word = fold(match[match.lastgroup or 0])
     unit = _UNIT_BY_WORD.get(word, "")
     if unit == "week":
-        return (start + dt.timedelta((4 - start.weekday()) % 7)).isoformat()
+        return _later(base, (4 - start.weekday()) % 7)
     months = {"month": start.month, "quarter": (start.month + 2) // 3 * 3, "year": 12}
     month = months.get(unit) or _month(word)
     return _day_of_month(start.year + (month < start.month), month, 31) if month else ""
@@ -207,7 +207,7 @@ def _later_day(match: re.Match[str], base: str) -> str:
     if unit == "month":
         years, month = divmod(start.month - 1 + number, 12)
         return _day_of_month(start.year + years, month + 1, start.day)
-    return (start + dt.timedelta(number * (7 if unit == "week" else 1))).isoformat()
+    return _later(base, number * (7 if unit == "week" else 1))
 
 
 def _day_of_month(year: int, month: int, day: int) -> str:
@@ -218,7 +218,7 @@ def _day_of_month(year: int, month: int, day: int) -> str:
 def _named_day(match: re.Match[str], base: str) -> str:
     """The day of `tomorrow`."""
     days = _DAYS_BY_WORD.get(fold(match[0]).replace("’", "'"))
-    return (dt.date.fromisoformat(base) + dt.timedelta(int(days))).isoformat() if days else ""
+    return _later(base, int(days)) if days else ""
 
 
 def _coming_weekday(match: re.Match[str], base: str) -> str:
@@ -229,8 +229,7 @@ def _coming_weekday(match: re.Match[str], base: str) -> str:
 
 def _next_weekday(weekday: int, base: str) -> str:
     """The first such weekday after the day of the meeting."""
-    start = dt.date.fromisoformat(base)
-    return (start + dt.timedelta((weekday - start.weekday() - 1) % 7 + 1)).isoformat()
+    return _later(base, (weekday - dt.date.fromisoformat(base).weekday() - 1) % 7 + 1)
 
 
 def _month(name: str) -> int:

@@ -57,11 +57,8 @@ class RelationChange(NamedTuple):
     file: str = ""  # absolute path
 
 
-class RelationPlan(NamedTuple):
-    """The answer, and the edits to make."""
-
-    answer: RelationChange
-    edits: tuple[tuple[str, NoteEdit], ...]
+# The answer, and the edits to make.
+RelationPlan = tuple[RelationChange, tuple[tuple[str, NoteEdit], ...]]
 
 
 def relate(
@@ -122,7 +119,7 @@ def _plan(index: IndexSession, caller: Caller, first: str, kind: str, second: st
     answer = RelationChange(source.id, kind, target.id, "created", source.path)
     if says := _stating_note(links, source, kind, target):
         hint = "they are related so already"
-        return RelationPlan(answer._replace(outcome=UNCHANGED, path=says.path, hint=hint), ())
+        return answer._replace(outcome=UNCHANGED, path=says.path, hint=hint), ()
     hint = ""
     if kind == "supersedes":
         refuse_cycle(links, index, source, target)
@@ -134,7 +131,7 @@ def _plan(index: IndexSession, caller: Caller, first: str, kind: str, second: st
         return note if changed is note else with_updated(changed, caller.now)
 
     undo = command("relate", source, kind, target, "--remove")
-    return RelationPlan(answer._replace(hint=hint, undo=undo), ((source.path, edit),))
+    return answer._replace(hint=hint, undo=undo), ((source.path, edit),)
 
 
 def _stating_note(links: LinkGraph, source: NoteRow, kind: str, target: NoteRow) -> NoteRow | None:
@@ -222,7 +219,7 @@ def _plan_removal(
     if target and all(one in RELATION_KINDS or kind_of_inverse(one) for one in kinds):
         commands = (command("relate", row, one, other) for one, row, other in removed if other)
         answer = answer._replace(undo=" && ".join(dict.fromkeys(commands)))
-    return RelationPlan(answer, edits)
+    return answer, edits
 
 
 def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:

@@ -151,7 +151,12 @@ def _gather(
         "journey": [_journey(vault, row) for row in reversed(sessions)],
         "discoveries": [_finding(row, row.title) for row in records if row.type in _DISCOVERIES],
         "friction": [
-            *(_finding(row, failure) for row, turn in summaries for failure in _failures(turn)),
+            *(
+                _finding(row, f"{run.line}: {run.outcome}")
+                for row, turn in summaries
+                for run in turn.commands
+                if run.outcome != "ok"
+            ),
             *(_finding(row, row.title) for row in records if row.type in _FRICTION),
         ],
         "patterns": [
@@ -178,12 +183,6 @@ def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
 def _intent(text: str) -> str:
     """What a prompt asks for: the prompt itself, or the titles of a plan that was pasted."""
     return text if is_own_prompt(text) else "; ".join(subjects_of(text))
-
-
-def _failures(turn: TurnSummary) -> Iterator[str]:
-    for run in turn.commands:
-        if run.outcome != "ok":
-            yield f"{run.line}: {run.outcome}"
 
 
 def _often_changed(summaries: Iterable[tuple[NoteRow, TurnSummary]]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from cortex.core.markdown.bound import fence_spans
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.git import checkout, git_cli
+from cortex.vault.git import checkout, objects
 from cortex.vault.locate import Vault
 from cortex.vault.templates import read_template
 
@@ -116,13 +116,12 @@ def _remove(root: str, path: str) -> None:
 
 def _keep_out_of_git(root: str) -> None:
     """Name the surface in this clone's `info/exclude`, unless git leaves it out already."""
-    ignored = git_cli.run_unchecked(root, ["check-ignore", "-q", "--", SURFACE_FILE])
-    if not checkout.is_in_repository(root) or ignored.code == 0:
+    repository = checkout.find_repository(root)
+    if repository is None or objects.filter_ignored(root, [SURFACE_FILE]):
         return
-    path = os.fsdecode(git_cli.run(root, ["rev-parse", "--git-path", "info/exclude"])).strip()
-    full = os.path.join(root, path)
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    with open(full, "a+b") as file:
+    path = os.path.join(repository.common_dir, "info", "exclude")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "a+b") as file:
         file.seek(0)
         text = file.read()
         line_end = b"" if not text or text.endswith(b"\n") else b"\n"

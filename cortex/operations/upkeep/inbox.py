@@ -229,19 +229,17 @@ class InboxNormalizer:
         for event in sorted(ordered, key=lambda one: one.type != events.DISTILLED):
             if len(made) >= MAX_LINKS:  # reading all that a long session said takes a second
                 break
-            records = self._records_in(event) if event.type != START_TYPE else []
-            made |= {one.id: (one.title, one.type) for one in records if one.type != "plan"}
+            if event.type == START_TYPE:
+                continue
+            records = handlers.records_from_event(event, self.settings.phrases)
+            standing = (one for one in records if one.type != "plan" and self._stands(one))
+            made |= {one.id: (one.title, one.type) for one in standing}
         return with_overview(
             note, compose_overview(ordered, [(id_, *said) for id_, said in made.items()])
         )
 
-    def _records_in(self, event: Event) -> list[Record]:
-        """The records that an event makes, without those that are not there or that those of a
-        distillation replace."""
-        found = handlers.records_from_event(event, self.settings.phrases)
-        return [record for record in found if self._holds(record)]
-
-    def _holds(self, record: Record) -> bool:
+    def _stands(self, record: Record) -> bool:
+        """Whether a record of an event is there, and no distillation has replaced it."""
         if (is_kept := self.existing.holds_by_id.get(record.id)) is not None:
             return is_kept
         known = self.existing.path_by_id.get(record.id)
