@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.capture import capture
 from cortex.operations.records.restore import restore, retry
-from cortex.operations.records.save import save, save_learnings as passive
+from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
 from cortex.operations.upkeep import normalize_now as at_once_module
 from cortex.operations.upkeep.heal import heal
@@ -39,6 +40,7 @@ from cortex.vault.private import lock
 from tests.conftest import commit_all
 
 AWS = "AKIA" + "ABCDEFGH23456789"
+passive = partial(save, learnings=True)
 
 
 class Clock:

@@ -95,19 +95,22 @@ def save(
     Example: cortex save "Keep the index outside" --why "it is a cache" --topic decision/index
     Example: cortex save --learnings --session s1 - < answer.md
     """
-    if learnings:
-        return save_learnings(vault, caller, title, session=session, project=project, source=source)
-    vault, kept, remark = _place_by_scope(vault, caller, scope, confidence)
+    # Beside learnings no scope counts.
+    vault, kept, remark = _place_by_scope(vault, caller, "" if learnings else scope, confidence)
     event = Event(
         id=new_event_id(caller),
-        type="observation",
+        type="passive" if learnings else "observation",
         at=caller.now,
-        text=_compose_text(body, what, why, where, learned),
+        text=sanitize_text(title) if learnings else _compose_text(body, what, why, where, learned),
         session=sanitize_text(session),
         project=resolve_project(vault, caller, project),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
-        tags=clean_tags(tags),
         source=sanitize_text(source) or caller.source,
+    )
+    if learnings:
+        return _save_learnings(vault, caller, event)
+    event = event._replace(
+        tags=clean_tags(tags),
         title=printable_line(sanitize_text(title)),
         record=known_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
@@ -119,26 +122,8 @@ def save(
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark, project)
 
 
-def save_learnings(
-    vault: Vault,
-    caller: Caller,
-    text: str,
-    *,
-    session: str = "",
-    project: str = "",
-    source: str = "",
-) -> SaveResult:
-    """Capture the text as an event of type `passive`, and make its records."""
-    event = Event(
-        id=new_event_id(caller),
-        type="passive",
-        at=caller.now,
-        text=sanitize_text(text),
-        session=sanitize_text(session),
-        project=resolve_project(vault, caller, project),
-        branch=sanitize_text(checkout.branch_of(caller.cwd)),
-        source=sanitize_text(source) or caller.source,
-    )
+def _save_learnings(vault: Vault, caller: Caller, event: Event) -> SaveResult:
+    """Make the records of a text that is captured as an event of type `passive`."""
     events.validate(event)
     event, done = publish_and_normalize(vault, caller, event)
     hits = tuple(

@@ -93,7 +93,9 @@ def heal(
     Example: cortex heal --prune-pages
     """
     if format:
-        return _reformat(vault, caller, apply=apply, undo=undo)
+        done = _undo_reformat(vault) if undo else _reformat_records(vault, caller, apply=apply)
+        problems = (*done.problems, *(try_heal(vault, caller) if apply or undo else ()))
+        return HealResult((), (), (), (), problems, reformat=done)
     if apply or undo:
         raise InvalidInputError("--apply and --undo belong to --format", "cortex heal --format")
     if check and prune_pages:
@@ -114,12 +116,6 @@ def heal(
     back, left = restore_lost(vault, caller)
     healed = heal_pages(vault, caller, stamp, _unmerged_pages(vault), prune=prune_pages)
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
-
-
-def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
-    done = _undo_reformat(vault) if undo else _reformat_records(vault, caller, apply=apply)
-    healed = try_heal(vault, caller) if apply or undo else []
-    return HealResult((), (), (), (), (*done.problems, *healed), reformat=done)
 
 
 def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
