@@ -38,7 +38,6 @@ from cortex.core.normalize.changes import (
     MarkSuperseded,
     NoteChange,
     UpsertTopic,
-    parse_timestamp,
 )
 from cortex.core.normalize.text_records import (
     base_record,
@@ -50,7 +49,7 @@ from cortex.core.normalize.text_records import (
 from cortex.core.notes import edit, note as notes
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import shorten, text_digest
+from cortex.core.text.strings import parse_time, shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
@@ -86,7 +85,7 @@ def parse_event(data: bytes, where: str) -> Event:
     }
     event = Event(**fields | {"text": text})
     events.validate(event)
-    if not _UTC_TIME_RE.fullmatch(event.at) or parse_timestamp(event.at) is None:
+    if not _UTC_TIME_RE.fullmatch(event.at) or parse_time(event.at) is None:
         raise InvalidInputError(
             f"{event.at!r} is not a time such as {events.time_of_id(id_)}",
             f"mend `at`, then cortex retry {id_}",

@@ -95,22 +95,15 @@ def _stated_type(event: Event) -> str:
     return event.record if event.record in RECORD_TYPES else next(tagged, "")
 
 
-def _memory_tag_record(event: Event) -> Record | None:
-    """The record of a text that begins with a memory tag; None for other texts."""
-    if not event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
-        return None
-    # Its patterns take 5 ms to compile, and few captures are tags.
-    from cortex.core.extract import memory_tags  # noqa: PLC0415
-
-    one = memory_tags.parse_single_tag(event.text)
-    return candidate_to_record(one, base_record(event)) if one else None
-
-
 def _marked_records(event: Event) -> list[Record]:
     """The records of a capture that is one memory tag with what it says, or of which several lines,
     or one below the first, say their kind."""
-    if tagged := _memory_tag_record(event):
-        return [tagged]
+    if event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
+        # Its patterns take 5 ms to compile, and few captures are tags.
+        from cortex.core.extract import memory_tags  # noqa: PLC0415
+
+        if one := memory_tags.parse_single_tag(event.text):
+            return [candidate_to_record(one, base_record(event))]
     lines = event.text.splitlines()
     is_inline = bool(_INLINE_LABEL_RE.search(event.text))
     if not is_inline and not any(

@@ -10,12 +10,12 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.model.record import (
     RECORD_TYPES,
-    Record,
     canonical_type,
     compose_record,
     initial_status,
     record_id,
 )
+from cortex.core.normalize.text_records import base_record
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
 from cortex.core.text.value import NamedTuple
@@ -68,22 +68,20 @@ def new(
     else:
         template = named if named in list_template_names() else "note"
         text = read_template(f"{template}.md").replace("{{cursor}}", "")
-    record = Record(
-        id=record_id(title, seed),
-        type=named,
-        title=title,
-        body=text,
-        created=caller.now,
-        events=(),
-        status=initial_status(named),
+    event = Event(
+        id=seed,
+        type="manual",
+        at=caller.now,
+        text=title and f"{title}\n{text}",
         project=events.project_slug(sanitize_text(project)) or checkout.project_of(caller.cwd),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
         tags=clean_tags(tags),
     )
-    # What holds for a capture holds here: a text, a project, tags, a size.
-    said = title and f"{title}\n{text}"
-    event = Event(seed, "manual", caller.now, said, project=record.project, tags=record.tags)
-    events.validate(event)
+    events.validate(event)  # what holds for a capture holds here: a text, a project, tags, a size
+    record = base_record(event)._replace(
+        id=record_id(title, seed), type=named, title=title, body=text, events=(),
+        status=initial_status(named),
+    )  # fmt: skip
     path = vault.layout().record(named, record.id)
     settings.check_writable(vault.root)
     try:

@@ -24,23 +24,15 @@ _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
 
 
 def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
-    """Return the note whose text is about to be replaced, and the id of the event that has this
-    text. If none has it, one is written and added to the provenance of the note."""
-    if id_ := find_event_of_text(vault, note):
-        return note, id_
-    record = record_from_note(note)
-    event = _event_of_text(caller, record, caller.now)
-    write_normalized_event(vault, event)  # always the same event for the same text
-    return with_provenance(note, (*record.events, event.id)), event.id
-
-
-def find_event_of_text(vault: Vault, note: Note) -> str:
-    """The id of the latest event of a note that has its text; empty if none has it."""
+    """Return the note whose text is about to be replaced, and the id of the latest event that has
+    this text. If none has it, one is written and added to the provenance of the note."""
     record = record_from_note(note)
     for id_ in sorted(record.events, reverse=True):
         if any(one.body.strip("\n") == record.body for one in _records_in_event(vault, id_)):
-            return id_
-    return ""
+            return note, id_
+    event = _event_of_text(caller, record, caller.now)
+    write_normalized_event(vault, event)  # always the same event for the same text
+    return with_provenance(note, (*record.events, event.id)), event.id
 
 
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
