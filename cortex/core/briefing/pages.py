@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cortex.core.notes.yaml_subset import parse_value
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -178,7 +179,8 @@ def parse_page(text: str) -> ParsedPage:
         elif line.startswith("## "):
             section = line[3:]
         elif not items and (field := _HEADER_FIELD_RE.fullmatch(line)):
-            header.setdefault(field[1], _unquote(field[2]))
+            value = parse_value(field[1], line)
+            header.setdefault(field[1], value.text if value else field[2])
     name = header.get("branch") or header.get("name", "")
     page = BriefingPage(header.get("page", ""), header.get("project", ""), name)
     generator = header.get("generator", "")
@@ -223,18 +225,6 @@ def _merge_item(
     if one is None or other is None:
         return None
     return max(one, other, key=lambda item: (item.order, item.text, item.section))
-
-
-def _unquote(scalar: str) -> str:
-    """A scalar as `yaml_writer.scalar` wrote it, read back."""
-    if not scalar.startswith('"'):
-        return scalar
-    import json  # noqa: PLC0415  hardly any header is quoted
-
-    try:
-        return str(json.loads(scalar))
-    except ValueError:
-        return scalar
 
 
 def break_comments(text: str) -> str:
