@@ -128,53 +128,14 @@ def consolidate(
     Example: cortex consolidate --project cortex
     Example: cortex consolidate use-sqlite-k3f7q2 keep-one-file-m5d2xa --body - < merged.md
     """
-    if not ids:
-        if title or body or type or topic or keep:
-            hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
-            raise InvalidInputError("which records are to be merged?", hint)
-        return _find_similar_pairs(vault, caller, canonical_project(vault, project), least, number)
-    rows, problems = query_fresh(
-        vault, caller, lambda index: [find_editable(index, name) for name in ids]
-    )
-    originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
-    if not 2 <= len(originals) <= _MAX_MERGED:
-        message = f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}"
-        raise InvalidInputError(message, "cortex consolidate shows candidates")
-    first = originals[0].row
-    heading = one_line(title) or first.title
-
-    new: NoteRow | SaveResult | None = query_index(
-        vault,
-        caller.progress,
-        lambda index: _find_interrupted_merge(index, vault, originals, heading, body),
-    )
-    if new is not None:
-        outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
-    else:
-        types = {one.row.type for one in originals}
-        kind = type or (first.type if len(types) == 1 else "note")
-        text = body if body.strip() else "\n\n".join(one.section for one in originals)
-        new = _save_merged(
-            vault, caller, originals, title=heading, text=text, kind=kind, topic=topic, keep=keep
+    if ids:
+        return _merge_records(
+            vault, caller, ids, title=title, body=body, type_=type, topic=topic, keep=keep
         )
-        problems += new.problems
-        outcome, was_made = new.outcome, new.outcome == "created"
-    old = [one.row for one in originals if one.row.id != new.id]
-    if not keep:
-        because, now = f"merged into {new.id}", caller.now
-        edits = [(row.path, superseded_edit(row, new.id, because, now)) for row in old]
-        edits.append((new.path, replacement_edit(now, *(row.id for row in old))))
-        problems += edit_notes_and_heal(vault, caller, edits)[1]
-    undo = [command("restore", *old)] if old and not keep else []
-    return ConsolidateResult(
-        id=new.id,
-        path=new.path,
-        outcome=outcome,
-        undo=" && ".join([*undo, command("delete", new)] if was_made else undo),
-        originals=tuple(one.row.id for one in originals),
-        problems=tuple(problems),
-        file=f"{vault.root}/{new.path}",
-    )
+    if title or body or type or topic or keep:
+        hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
+        raise InvalidInputError("which records are to be merged?", hint)
+    return _find_similar_pairs(vault, caller, canonical_project(vault, project), least, number)
 
 
 def _find_similar_pairs(
@@ -286,6 +247,60 @@ def _first_words(text: str, words: frozenset[str]) -> tuple[str, ...]:
     lowered = text.casefold()
     ordered = sorted(words, key=lambda word: (lowered.find(word) % (len(lowered) + 1), word))
     return tuple(ordered[:_MAX_DIFFERENT_WORDS])
+
+
+def _merge_records(
+    vault: Vault,
+    caller: Caller,
+    names: list[str],
+    *,
+    title: str,
+    body: str,
+    type_: str,
+    topic: str,
+    keep: bool,
+) -> ConsolidateResult:
+    rows, problems = query_fresh(
+        vault, caller, lambda index: [find_editable(index, name) for name in names]
+    )
+    originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
+    if not 2 <= len(originals) <= _MAX_MERGED:
+        message = f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}"
+        raise InvalidInputError(message, "cortex consolidate shows candidates")
+    first = originals[0].row
+    heading = one_line(title) or first.title
+
+    def find_earlier(index: IndexSession) -> NoteRow | None:
+        return _find_interrupted_merge(index, vault, originals, heading, body)
+
+    new: NoteRow | SaveResult | None = query_index(vault, caller.progress, find_earlier)
+    if new is not None:
+        outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
+    else:
+        types = {one.row.type for one in originals}
+        kind = type_ or (first.type if len(types) == 1 else "note")
+        text = body if body.strip() else "\n\n".join(one.section for one in originals)
+        new = _save_merged(
+            vault, caller, originals, title=heading, text=text, kind=kind, topic=topic, keep=keep
+        )
+        problems += new.problems
+        outcome, was_made = new.outcome, new.outcome == "created"
+    old = [one.row for one in originals if one.row.id != new.id]
+    if not keep:
+        because, now = f"merged into {new.id}", caller.now
+        edits = [(row.path, superseded_edit(row, new.id, because, now)) for row in old]
+        edits.append((new.path, replacement_edit(now, *(row.id for row in old))))
+        problems += edit_notes_and_heal(vault, caller, edits)[1]
+    undo = [command("restore", *old)] if old and not keep else []
+    return ConsolidateResult(
+        id=new.id,
+        path=new.path,
+        outcome=outcome,
+        undo=" && ".join([*undo, command("delete", new)] if was_made else undo),
+        originals=tuple(one.row.id for one in originals),
+        problems=tuple(problems),
+        file=f"{vault.root}/{new.path}",
+    )
 
 
 def _load_source(vault: Vault, row: NoteRow) -> _MergeSource:
