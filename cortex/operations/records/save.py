@@ -95,18 +95,14 @@ def save(
     Example: cortex save "Keep the index outside" --why "it is a cache" --topic decision/index
     Example: cortex save --learnings --session s1 - < answer.md
     """
-    # Beside learnings no scope counts.
     vault, kept, remark = _place_by_scope(vault, caller, "" if learnings else scope, confidence)
     event = Event(
-        id=new_event_id(caller),
-        type="passive" if learnings else "observation",
-        at=caller.now,
+        id=new_event_id(caller), type="passive" if learnings else "observation", at=caller.now,
         text=sanitize_text(title) if learnings else _compose_text(body, what, why, where, learned),
-        session=sanitize_text(session),
-        project=resolve_project(vault, caller, project),
+        session=sanitize_text(session), project=resolve_project(vault, caller, project),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
         source=sanitize_text(source) or caller.source,
-    )
+    )  # fmt: skip
     if learnings:
         return _save_learnings(vault, caller, event)
     event = event._replace(
