@@ -74,12 +74,10 @@ def extract(
 ) -> ExtractResult:
     """Show what extraction finds in a text, an event or a session.
 
-    Tags, what was done, and words of a decision or a lesson. Of a turn of a session become records:
-    what is marked or gives a reason, with a confidence of 0.5 or more, and passages that are
-    noteworthy by who said them and how. The rest stays in the event, where search finds it. Of what
-    was done only the plan becomes a record. Prompts are read for tags and noteworthy words, summaries
-    of hosts and ends of sessions for tags alone. A team's own words stand in cortex.toml, below
-    [extract].
+    Tags, what was done, and words of a decision or a lesson. Of a turn of a session become records at
+    once what a tag or a label marks, and the plan; what the whole session bears out, when it ends. The
+    rest stays in the event and in the session's note, where search finds it. Summaries of hosts and
+    ends of sessions are read for tags alone. A team's own words stand in cortex.toml, below [extract].
 
     --model asks a command of your own, such as that of an agent: it reads a question on standard
     input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more
@@ -210,9 +208,7 @@ def _extract_from_event(
     found = find_candidates(event.text, phrases, tags_only=tags_only)
     may_become = event.type in SESSION_TEXT_TYPES or (event.type == "passive" and not items)
     kept = choose_candidates(event.text, phrases, event.type) if may_become else ()
-    items += [_item(one, event.id, one in kept) for one in found]
-    items += [_item(one, event.id, True) for one in kept if one not in found]
-    return items
+    return [*items, *(_item(one, event.id, one in kept) for one in found)]
 
 
 def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
