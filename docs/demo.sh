@@ -47,6 +47,18 @@ show capture --type meeting ../minutes.md --project shop
 show meetings
 show actions
 
+printf '\nA session of an agent, as its hooks tell it, and what it leaves:\n'
+hook() { # EVENT MORE
+    printf '$ cortex hook %s --host claude  # %s\n' "$1" "$2"
+    printf '{"session_id": "demo-%s", "cwd": "%s", %s}' "$$" "$scratch/notes" "$2" | "$cortex" hook "$1" --host claude >/dev/null
+}
+hook session-start '"source": "startup"'
+hook user-prompt-submit '"prompt": "Mend the flaky cart test. From now on never use sleep in a test."'
+hook stop '"last_assistant_message": "Understood. The cart test waits for an event now and passed a hundred times."'
+hook session-end '"reason": "exit"'
+show session list
+show brief --project notes
+
 cd "$here"
 cd vault
 printf "\nThis project's own memory, in vault/:\n"
@@ -54,7 +66,7 @@ show status
 show search why not os.replace -n 2
 show search 'type:gotcha "power fails"' -n 2
 show search how do briefings merge -n 3
-show brief --budget 600
+show brief --budget 800
 show remind why do we not use os.replace to publish a note
 show graph decision-topic-identity --depth 1
 show show --why decision-topic-identity
