@@ -21,6 +21,7 @@ from cortex.core.ranking.text_similarity import (
 )
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.strings import format_count
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
 from cortex.core.text.value import NamedTuple
 
@@ -250,7 +251,7 @@ def _compose_overview(
     if room >= costs[first].heading_cost + costs[first].more_line_cost:
         return _render(present[:1], {first: _fill_part(costs[first], room)}, preamble, budget)
     if first == DECISIONS:
-        totals[0] = _counted(present[0].total, "decision")  # of 50 tokens the frame takes 25
+        totals[0] = format_count(present[0].total, "decision")  # of 50 tokens the frame takes 25
     limit = f"at most {budget} tokens"
     while totals and _framed_cost([f"{', '.join(totals)}; {limit}"]) > budget * TOKEN_UNITS:
         totals.pop()
@@ -364,13 +365,9 @@ def _short_preamble(head: BriefingHead, budget: int) -> list[str]:
 
 
 def _other_branches_lines(head: BriefingHead) -> list[str]:
-    counted = _counted(head.left_out, "record")
+    counted = format_count(head.left_out, "record")
     line = f"{counted} of other branches left out: cortex brief --all-branches"
     return [line] if head.left_out else []
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
 def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:

@@ -187,14 +187,8 @@ def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     return [base_record(event)._replace(id=record_id(title, event.id), title=title)]
 
 
-def _changes_for_records(
-    records: list[Record], event: Event, known: ExistingRecords
-) -> list[NoteChange]:
-    return [_change_for_record(record, event, known) for record in records]
-
-
 def _handle_manual(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    return _changes_for_records(records_from_event(event), event, known)
+    return [_change_for_record(one, event, known) for one in records_from_event(event)]
 
 
 def _handle_observation(event: Event, known: ExistingRecords) -> list[NoteChange]:
@@ -218,15 +212,16 @@ def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:
     either the text belongs to its session; without a session it is a note."""
     records = records_from_event(event, known.phrases)
     if records[0].topic or not event.session:
-        return _changes_for_records(records, event, known)
+        return [_change_for_record(one, event, known) for one in records]
     extracted = records if records[0].layer else []
-    return [*_changes_for_records(extracted, event, known), *_handle_session(event, known)]
+    changes = [_change_for_record(one, event, known) for one in extracted]
+    return [*changes, *_handle_session(event, known)]
 
 
 def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """A turn of a session: an entry in the session's note, and its records."""
     records = records_from_event(event, known.phrases)
-    changes = _changes_for_records(records, event, known)
+    changes = [_change_for_record(one, event, known) for one in records]
     if event.type == "subagent_stop" and any(
         record.type == "learning" and record.topic for record in records
     ):
@@ -264,7 +259,7 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # meeting of this very event, and not all of its records.
     if twin and twin != known.path_by_id.get(records[0].id):
         return [AddProvenance(twin, event)]
-    return _changes_for_records(records, event, known)
+    return [_change_for_record(one, event, known) for one in records]
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {

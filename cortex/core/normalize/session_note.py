@@ -32,7 +32,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import one_line, short_hash, shorten, slugify
+from cortex.core.text.strings import format_count, one_line, short_hash, shorten, slugify
 
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
@@ -159,9 +159,8 @@ def _distilled_excerpt(event: Event) -> str:
         one = parse_distillation(event.text)
     except InvalidInputError:
         return NOTHING_SAID
-    count = len(one.records)
     by = f" ({one.model})" if one.model else ""
-    line = f"{one.title}: {count} record{'s' * (count != 1)}{by}"
+    line = f"{one.title}: {format_count(len(one.records), 'record')}{by}"
     return shorten(line.replace("<!--", "<!- -").replace("[[", "["), MAX_EXCERPT_CHARS)
 
 

@@ -45,9 +45,6 @@ _PLAIN_FIELDS = (
 
 T = TypeVar("T", str, tuple[str, str])
 
-# What was said in the event with an id; nothing when it cannot be read.
-ReadRecords = Callable[[str], Iterable[Record]]
-
 
 class UpsertResult(NamedTuple):
     """The record's bytes afterwards."""
@@ -58,9 +55,14 @@ class UpsertResult(NamedTuple):
 
 
 def upsert_record(
-    data: bytes, change: UpsertTopic, said: ReadRecords, *, instead: bool = False
+    data: bytes,
+    change: UpsertTopic,
+    said: Callable[[str], Iterable[Record]],
+    *,
+    instead: bool = False,
 ) -> UpsertResult:
-    """A topic's record after one more event. `instead` brings back a superseded record too: its
+    """A topic's record after one more event. `said` gives the records of the event with an id, none
+    when it cannot be read. `instead` brings back a superseded record too: its
     replacements are superseded by the same event. `InvalidInputError` if the note is unreadable."""
     note = notes.read_strict(data, change.path)
     before, _ = note.provenance()

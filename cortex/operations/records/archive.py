@@ -188,7 +188,7 @@ def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
     keeps = not (comes_back or is_session or note.problems)
     sources = ["git's last commit of it"] if in_git is not None else []
     if named and (sources or is_made_of_events):
-        sources.append(f"its {len(named)} event{'' if len(named) == 1 else 's'}")
+        sources.append(f"its {format_count(len(named), 'event')}")
     undo = command("restore", row)
     again = f"git does not have these bytes; {undo} makes it again from {' and '.join(sources)}"
     if in_git == data and not keeps:

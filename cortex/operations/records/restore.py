@@ -30,7 +30,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, with_updated, without_supersedes
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import did_you_mean, one_line
+from cortex.core.text.strings import did_you_mean, format_count, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
@@ -258,7 +258,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
         how = "as its events say; no commit had it"
     else:
         later += kept
-        more = f", and {later} later event{'' if later == 1 else 's'}" if later else ""
+        more = f", and {format_count(later, 'later event')}" if later else ""
         how = f"as git had it in {last.commit[:10]}{more}"
     return _publish_restored(vault, known.id or path, path, data, how)
 
