@@ -183,7 +183,7 @@ def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
         raise _NotInSubset  # it spans lines
     if first[0] in "[{":
         return _parse_flow_value(first, depth)
-    return ParsedValue("scalar", _parse_inline_scalar(first))
+    return ParsedValue("scalar", str(_parse_inline(first, depth)))
 
 
 def _value_start(text: str) -> int:
@@ -201,13 +201,13 @@ def _value_start(text: str) -> int:
     return len(line) - len(rest[1:].lstrip(" ")) if sure and rest[:1] == ":" else -1
 
 
-def _parse_inline_scalar(text: str) -> str:
-    """The text of a scalar that is alone on the rest of its line."""
-    if text[:1] in ("", '"', "'"):
-        value, end = _parse_flow_node(f"{text}\0", 0, 0)
+def _parse_inline(text: str, depth: int) -> YamlNode:
+    """The scalar or flow node that is alone on the rest of its line."""
+    if text[:1] in ("", *"\"'[{"):
+        node, end = _parse_flow_node(f"{text}\0", 0, depth)
         if not _is_blank_or_comment(text[end:]):
             raise _NotInSubset
-        return str(value)
+        return node
     return _check_plain_scalar(text.partition(" #")[0].rstrip(" "))
 
 
@@ -333,10 +333,7 @@ def _skip_blanks(text: str, at: int) -> int:
 def _parse_flow_value(text: str, depth: int) -> ParsedValue:
     """A list or a map in brackets, on one line."""
     if text[0] == "{":
-        mapping, end = _parse_flow_mapping(f"{text}\0", 0, depth)
-        if not _is_blank_or_comment(text[end:]):
-            raise _NotInSubset
-        return ParsedValue("scalar", repr(mapping))
+        return ParsedValue("scalar", repr(_parse_inline(text, depth)))
     nodes, end, raw = _parse_flow_sequence(f"{text}\0", 0, depth)
     if text.startswith("[[[[") or not _is_blank_or_comment(text[end:]):
         raise _NotInSubset
@@ -405,18 +402,13 @@ def _parse_list_item(lines: list[str], depth: int) -> YamlNode:
     if _value_start(text) < 0:
         if len(lines) > 1 or text[:1] in ("", " "):
             raise _NotInSubset
-        if text[0] not in "[{":
-            return _parse_inline_scalar(text)
-        node, end = _parse_flow_node(f"{text}\0", 0, depth)
-        if not _is_blank_or_comment(text[end:]):
-            raise _NotInSubset
-        return node
+        return _parse_inline(text, depth)
     entries: dict[str, YamlNode] = {}
     for line in text.split("\n"):
         begin, key = _value_start(line), parse_key(line)
         if begin < 0 or begin == len(line) or key in entries or line[begin] in "|>[{#":
             raise _NotInSubset
-        entries[key] = _parse_inline_scalar(line[begin:])
+        entries[key] = _parse_inline(line[begin:], depth)
     return entries
 
 
