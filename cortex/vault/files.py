@@ -420,6 +420,14 @@ def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = Fals
         return b""
 
 
+def folder_and_parents(directory: str) -> list[str]:
+    """The folder with this absolute path and those above it, the nearest first."""
+    found = [directory]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    return found
+
+
 def list_folder(folder: str) -> list[str]:
     """The names in a folder beside or around a vault, sorted; none when it is missing or a link."""
     try:

@@ -42,12 +42,8 @@ def agent_settings_notice(names: tuple[str, ...]) -> str:
 
 def find_obsidian_root(root: str) -> str:
     """The nearest folder, from `root` upwards, that Obsidian has opened as a vault, else ""."""
-    folder = os.path.abspath(root)
-    while not os.path.isdir(os.path.join(folder, OBSIDIAN_FOLDER)):
-        if folder == os.path.dirname(folder):
-            return ""
-        folder = os.path.dirname(folder)
-    return folder
+    folders = files.folder_and_parents(os.path.abspath(root))
+    return next((one for one in folders if os.path.isdir(os.path.join(one, OBSIDIAN_FOLDER))), "")
 
 
 def template_folders(root: str) -> tuple[str, ...]:

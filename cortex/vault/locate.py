@@ -58,13 +58,9 @@ def nearest_vault_root(folder: str) -> str:
     """The nearest vault in `folder` or above it, else the nearest subfolder `vault` that is one; empty if
     there is neither."""
     for below in ("", "vault"):
-        directory = os.path.realpath(folder)
-        while True:
+        for directory in files.folder_and_parents(os.path.realpath(folder)):
             if is_vault(os.path.join(directory, below)):
                 return os.path.realpath(os.path.join(directory, below))
-            if directory == os.path.dirname(directory):
-                break
-            directory = os.path.dirname(directory)
     return ""
 
 

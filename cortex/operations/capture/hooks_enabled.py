@@ -31,12 +31,8 @@ def is_switched_off(environ: Mapping[str, str], cwd: str) -> bool:
 
 def find_off_file(cwd: str) -> str:
     """The file that switches hooks off in this folder; empty where none does."""
-    directory = os.path.realpath(cwd)
-    while not os.path.lexists(path := os.path.join(directory, OFF_FILE)):
-        if directory == os.path.dirname(directory):
-            return ""
-        directory = os.path.dirname(directory)
-    return path
+    folders = files.folder_and_parents(os.path.realpath(cwd))
+    return next(filter(os.path.lexists, (os.path.join(one, OFF_FILE) for one in folders)), "")
 
 
 def read_settings(vault: Vault) -> HookSettings:

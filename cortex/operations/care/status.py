@@ -143,9 +143,12 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         "statuses": statuses,
         "open": catalogue.count_by("project", is_open),
     }
-    shown = {name: items[: _MAX_LISTED[name]] for name, items in lists.items()}
+    shown: dict[str, Any] = {
+        name: tuple(items[: _MAX_LISTED[name]]) for name, items in lists.items()
+    }
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
+    shown |= {name: _most_frequent(numbers) for name, numbers in counts.items()}
     pending = files.list_notes(vault.root, vault.layout().pending())
     unusable = state_problems(vault)
     unsent = () if unusable else list_entries(vault).unsent_events
@@ -154,24 +157,18 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         branch=checkout.branch_of(vault.root),
         notes=catalogue.count_notes(),
         pending=len(pending) + len(unsent),
-        failed=tuple(shown["failed"]),
-        types=_most_frequent(counts["types"]),
-        projects=_most_frequent(counts["projects"]),
         open_actions=catalogue.count(NoteFilter(state="to_do")),
         sessions=catalogue.count_started_sessions(),
         recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
         problems=len(index.problems) + len(unusable),
-        statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=catalogue.count_topics(),
-        open=_most_frequent(counts["open"]),
         overdue=_status_notes(vault, overdue),
         stale=_status_notes(vault, stale),
         contradictions=_status_notes(vault, contradicting),
         opposing=_status_notes(vault, opposing),
         faded=_status_notes(vault, [one.row for one in faded]),
-        live=tuple(shown["live"]),
-        orphans=tuple(shown["orphans"]),
+        **shown,
         more={name: number for name, number in left.items() if number > 0},
         embedded=count_embedded(catalogue),
         passages=_count_passages(vault, catalogue),

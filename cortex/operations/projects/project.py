@@ -282,11 +282,8 @@ def identify_project(directory: str) -> ProjectIdentity:
     if not name:
         why = f"{place} is your home or the root of the system, and neither is a project"
         return ProjectIdentity("", "none", why, "")
-    folders = [place]
-    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
-        folders.append(parent)
     # The root of the system names no project.
-    for folder in (*folders[:-1], *([main] if main else [])):
+    for folder in (*files.folder_and_parents(place)[:-1], *([main] if main else [])):
         file = os.path.join(folder, PROJECT_FILE)
         if checkout.read_project_file(file) == name:
             return ProjectIdentity(name, "file", f"{file} says so", name)

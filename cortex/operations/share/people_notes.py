@@ -20,7 +20,7 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
-from cortex.vault.git import changes, checkout, commit, git_cli, git_locks, objects, publish_check
+from cortex.vault.git import changes, commit, git_cli, git_locks, merging, objects, publish_check
 from cortex.vault.git.changes import StatusEntry, UncommittedChange
 
 BUSY = "still being written; the next sync takes it"
@@ -158,7 +158,7 @@ def _has_left_copy(root: str) -> bool:
     """True if a killed process has left a copy of the index. Old ones go: no git can be at work with
     them."""
     found = False
-    for name in files.list_folder(folder := _git_dir(root)):
+    for name in files.list_folder(folder := merging.git_dir_path(root)):
         index = os.path.join(folder, name)
         if name.startswith(_INDEX_NAME) and not name.endswith(".lock"):
             found = True
@@ -170,16 +170,10 @@ def _has_left_copy(root: str) -> bool:
 _INDEX_NAME = "cortex-index."
 
 
-def _git_dir(root: str) -> str:
-    repository = checkout.find_repository(root)
-    assert repository is not None
-    return repository.git_dir
-
-
 def _copy_index(root: str) -> str:
     """A copy of git's index without what a person staged; its path. No name is used twice: the git
     of a killed sync may be at work with its own."""
-    folder = _git_dir(root)
+    folder = merging.git_dir_path(root)
     path = os.path.join(folder, f"{_INDEX_NAME}{os.urandom(6).hex()}")
     with suppress(FileNotFoundError):
         shutil.copyfile(os.path.join(folder, "index"), path)

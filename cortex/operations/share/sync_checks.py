@@ -192,16 +192,14 @@ def untracked_copies(root: str, theirs: str) -> list[UncommittedChange]:
 
 
 def count_ahead_behind(root: str, theirs: str) -> tuple[int, int]:
-    """The numbers of commits that only HEAD has and that only `theirs` has."""
-    if theirs:
-        words = ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
-        ran = git_cli.run_unchecked(root, words)
-        if not ran.code:
-            ahead, behind = map(int, ran.stdout.split())
-            return ahead, behind
-    ran = git_cli.run_unchecked(root, ["rev-list", "--count", theirs or "HEAD", "--"])
-    only = 0 if ran.code else int(ran.stdout)
-    return (0, only) if theirs else (only, 0)
+    """The numbers of commits that only HEAD has and that only `theirs` has; either may be none."""
+
+    def count(one: str, other: str) -> int:
+        words = ["rev-list", "--count", one, *([f"^{other}"] if other else []), "--"]
+        return int(git_cli.line(root, words) or 0) if one else 0
+
+    head = git_cli.head_commit(root)
+    return count(head, theirs), count(theirs, head)
 
 
 def fast_forward_arguments(root: str, up: Upstream, theirs: str) -> list[str]:

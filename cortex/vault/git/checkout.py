@@ -168,7 +168,7 @@ def project_of(directory: str) -> str:
     project of its main work tree. Never a bare home directory: then empty."""
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
-    for parent in _folder_and_parents(directory):
+    for parent in files.folder_and_parents(directory):
         if parent != home and (named := read_project_file(os.path.join(parent, PROJECT_FILE))):
             return named
     repository = find_repository(directory)
@@ -198,7 +198,7 @@ def read_project_file(path: str) -> str:
 def unreadable_project_files(directory: str) -> list[tuple[str, str]]:
     """The `.cortex-project` files around a folder that are not read, and why."""
     found = []
-    for parent in _folder_and_parents(os.path.realpath(directory)):
+    for parent in files.folder_and_parents(os.path.realpath(directory)):
         path = os.path.join(parent, PROJECT_FILE)
         why = files.why_unreadable(path)
         if not why and read_first_line(path) and not read_project_file(path):
@@ -208,16 +208,9 @@ def unreadable_project_files(directory: str) -> list[tuple[str, str]]:
     return found
 
 
-def _folder_and_parents(directory: str) -> list[str]:
-    found = [directory]
-    while (parent := os.path.dirname(found[-1])) != found[-1]:
-        found.append(parent)
-    return found
-
-
 def find_repository(directory: str) -> Repository | None:
     """The repository around `directory`; None outside one, and if `.git` is a link."""
-    for parent in _folder_and_parents(os.path.realpath(directory)):
+    for parent in files.folder_and_parents(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
         try:
             mode = os.lstat(dot_git).st_mode
@@ -241,7 +234,7 @@ def find_fault(directory: str) -> tuple[str, str]:
     else two empty texts. Looks only at files that git opens for nearly every command."""
     repository = find_repository(directory)
     if repository is None:
-        parents = _folder_and_parents(os.path.realpath(directory))
+        parents = files.folder_and_parents(os.path.realpath(directory))
         entries = (os.path.join(parent, ".git") for parent in parents)
         path = next(filter(os.path.lexists, entries), "")
         is_followed = os.path.islink(path) and os.path.exists(path)

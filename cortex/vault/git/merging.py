@@ -64,7 +64,7 @@ def load_in_progress(root: str) -> MergeState | None:
     if mine is None or mine.how not in ("merge", "rebase"):
         return None
     is_merge = mine.how == "merge"
-    if not os.path.lexists(_git_dir_path(root, "MERGE_HEAD" if is_merge else "rebase-merge")):
+    if not os.path.lexists(git_dir_path(root, "MERGE_HEAD" if is_merge else "rebase-merge")):
         return None
     theirs = _read_git_text(root, "MERGE_HEAD" if is_merge else "rebase-merge/onto")
     is_ours = theirs in (mine.theirs, "") or (not is_merge and is_interrupted(root))
@@ -89,7 +89,7 @@ def load_state(root: str) -> MergeState | None:
 def is_interrupted(root: str) -> bool:
     """True if git was killed, or lost power, in the middle of a merge or rebase of ours: it can
     neither go on nor back, or would go on without what it was just merging."""
-    if not os.path.lexists(_git_dir_path(root, "rebase-merge")):
+    if not os.path.lexists(git_dir_path(root, "rebase-merge")):
         mine = load_state(root)
         if mine and mine.waiting:  # a person may have chosen our side everywhere
             return False
@@ -101,7 +101,7 @@ def is_interrupted(root: str) -> bool:
     # a conflict: continued before that, the rebase ends without the commit.
     names = ("head-name", "orig-head", "onto", "stopped-sha")
     branch, before, *others = (_read_git_text(root, f"rebase-merge/{name}") for name in names)
-    todo = _git_dir_path(root, "rebase-merge/git-rebase-todo")
+    todo = git_dir_path(root, "rebase-merge/git-rebase-todo")
     if not all((branch, before, *others)) or not os.path.lexists(todo):
         return True
     if not branch.startswith("refs/heads/"):
@@ -290,7 +290,7 @@ def _revisions_of_patch(root: str) -> MergeRevisions | None:
     """HEAD, and the trees that `git am -3` compares it with and merges into it: the files that the
     patch names, before and after it."""
     top, ours = objects.toplevel(root), git_cli.head_commit(root)
-    patch, after, before = (_git_dir_path(root, f"rebase-apply/{name}") for name in _PATCH_FILES)
+    patch, after, before = (git_dir_path(root, f"rebase-apply/{name}") for name in _PATCH_FILES)
     try:
         options = shlex.split(_read_git_text(root, "rebase-apply/apply-opt"))
     except ValueError:  # torn by a power cut
@@ -334,7 +334,8 @@ def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:
     return MergeRevisions(bases or (objects.empty_tree(root),), ours, theirs)
 
 
-def _git_dir_path(root: str, name: str) -> str:
+def git_dir_path(root: str, name: str = "") -> str:
+    """The path of a file of the git folder of the vault's work tree, or of that folder."""
     repository = checkout.find_repository(root)
     if repository is None:
         raise CortexError("the vault is in no git repository", "git init")
@@ -347,15 +348,15 @@ def _read_git_text(root: str, name: str) -> str:
 
 
 def _read_git_file(root: str, name: str) -> bytes:
-    return files.read_bounded(_git_dir_path(root, name), _MAX_BYTES)
+    return files.read_bounded(git_dir_path(root, name), _MAX_BYTES)
 
 
 def _write_git_file(root: str, name: str, data: bytes) -> None:
     """Put a file into the git folder, whole and durable."""
-    private.replace(_git_dir_path(root, name), data, durable=True)
+    private.replace(git_dir_path(root, name), data, durable=True)
 
 
 def _delete_git_file(root: str, name: str) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(_git_dir_path(root, name))
-        private.sync_folder(os.path.dirname(_git_dir_path(root, name)))
+        os.unlink(git_dir_path(root, name))
+        private.sync_folder(os.path.dirname(git_dir_path(root, name)))
