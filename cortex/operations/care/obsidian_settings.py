@@ -54,7 +54,10 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
         ours = [one for one in ours if one in added]
     try:
         before = _read(top)
-        after, entries = (_add if exclude else _remove)(_decode(before), ours)
+        text = (before or b"").decode(*_ENCODING)
+        if len(text) > _MAX_BYTES:
+            raise InvalidInputError("it is larger than 1 MB")
+        after, entries = (_add if exclude else _remove)(text, ours)
     except CortexError as error:
         again = cortex_command("init", root, "--obsidian" if exclude else "--no-obsidian")
         message = f"{os.path.join(top, _FILE)}: {error.message}"
@@ -80,13 +83,6 @@ def _entries(root: str, top: str, layout: Layout) -> list[str]:
 
 def _read(top: str) -> bytes | None:
     return files.read(top, _FILE, _MAX_BYTES + 1) if files.exists(top, _FILE) else None
-
-
-def _decode(data: bytes | None) -> str:
-    text = (data or b"").decode(*_ENCODING)
-    if len(text) > _MAX_BYTES:
-        raise InvalidInputError("it is larger than 1 MB")
-    return text
 
 
 def apply_change(change: ObsidianChange) -> None:

@@ -74,7 +74,8 @@ def find_problems(root: str) -> list[Problem]:
 def list_unmerged_paths(root: str) -> list[str]:
     """The vault-relative unmerged paths; none outside a repository. Asked of GitPython, which is
     closed at once. Raises `CortexError`."""
-    if not checkout.is_in_repository(root):
+    repository = checkout.find_repository(root)
+    if repository is None:
         return []
     # GitPython would wait for ever on a pipe in place of the configuration or the index; git reads
     # the same files, and is ended after three seconds.
@@ -89,12 +90,7 @@ def list_unmerged_paths(root: str) -> list[str]:
 
     try:
         with git.Repo(root, search_parent_directories=True, expand_vars=False) as repo:
-            if repo.working_tree_dir is None:
-                return []
-            top = os.path.realpath(repo.working_tree_dir)
-            paths = [os.path.join(top, path) for path in repo.index.unmerged_blobs()]
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
-        return []
+            paths = [os.path.join(repository.top, path) for path in repo.index.unmerged_blobs()]
     except (git.GitError, OSError, ValueError, AssertionError):
         # GitPython knows no names that are not UTF-8, no index of version 4 and none that is split.
         return _unmerged_by_git(root)
