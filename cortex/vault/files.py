@@ -116,8 +116,12 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
             raise
 
 
-def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Replace a file that holds `expected`; `ConflictError` if it was changed meanwhile."""
+def replace(root: str, path: str, data: bytes, expected: bytes | None) -> None:
+    """Replace a file that holds `expected`; `ConflictError` if it was changed meanwhile. With None for a
+    file that is not there it is as `create`."""
+    if expected is None:
+        create(root, path, data)
+        return
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:

@@ -87,10 +87,7 @@ def _read(top: str) -> bytes | None:
 
 def apply_change(change: ObsidianChange) -> None:
     """Write the settings. `ConflictError` if they were changed meanwhile."""
-    if change.before is None:
-        files.create(change.top, _FILE, change.after)
-    else:
-        files.replace(change.top, _FILE, change.after, change.before)
+    files.replace(change.top, _FILE, change.after, change.before)
     private.replace(change.record, "\n".join(sorted(change.added)).encode(*_ENCODING))
 
 

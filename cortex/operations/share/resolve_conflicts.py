@@ -333,16 +333,13 @@ def _apply_outcome(
 
 def _write_file(root: str, path: str, data: bytes) -> None:
     """Have these bytes at `path`, whatever git left there."""
-    if files.exists(root, path):
-        before = files.read(root, path)
+    before = files.read(root, path) if files.exists(root, path) else None
+    try:
         if before != data:
             files.replace(root, path, data, before)
-    else:
-        try:
-            files.create(root, path, data)
-        except FileExistsError:
-            message = f"{path} was made by somebody else just now"
-            raise ConflictError(message, "cortex sync") from None
+    except FileExistsError:
+        message = f"{path} was made by somebody else just now"
+        raise ConflictError(message, "cortex sync") from None
 
 
 def _remove_file(root: str, path: str) -> None:

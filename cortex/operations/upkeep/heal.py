@@ -233,8 +233,6 @@ def _heal_page(vault: Vault, one: PageDifference) -> str:
     try:
         if one.expected is None:
             files.remove(vault.root, one.path)
-        elif one.current is None:
-            files.create(vault.root, one.path, one.expected)
         else:
             files.replace(vault.root, one.path, one.expected, one.current)
     except (ConflictError, FileExistsError, FileNotFoundError):

@@ -41,10 +41,7 @@ def write_changes(
     for count, (path, before, after) in enumerate(changes, start=1):
         progress("writing", count, len(changes))
         try:
-            if before is None:
-                files.create(vault.root, path, after)
-            else:
-                files.replace(vault.root, path, after, before)
+            files.replace(vault.root, path, after, before)
         except (CortexError, OSError) as error:
             problems.append(problem_of(path, error, again))
     return problems
