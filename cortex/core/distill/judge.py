@@ -46,7 +46,7 @@ _MAX_DETAILS_CHARS, _MAX_LINE_CHARS, _MAX_ASKS = 900, 300, 3
 _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, which makes them one
 _WORD_RE = lazy_re(r"[\u3040-\ud7af]{1,2}|[^\s\u3000-\ud7af\uff00-\uff1f]+")  # two signs of CJK
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
-_RECOMMENDED_RE = lazy_re(r"(?i)\s*\(recommended\)")  # as a host marks what an agent proposes
+_RECOMMENDED_RE = lazy_re(r"(?i) ?\(recommended\)")  # as a host marks what an agent proposes
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # Ranks, by what speaks for a record.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
