@@ -180,7 +180,7 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
         capture(vault, at(f"08:0{minute}"), text, type=type_, session="early")
     start(vault, at("09:00"), "late")
     end(vault, at("09:30"), "late", summary="It is over")
-    capture(vault, at("10:00"), "a turn", type="stop", session="stopped")
+    capture(vault, at("10:00"), "a turn that says what was done", type="stop", session="stopped")
     early, stopped, late = listed(vault, at("12:00"))
     assert (early.name, stopped.name, late.name) == ("early", "stopped", "late")
     assert (early.state, early.events, early.prompts, early.records, early.hit.snippet) == (
@@ -228,7 +228,7 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
 
 def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
-    capture(vault, at("2026-11-18T11:00:00Z"), "a turn", type="stop", session="lost")
+    capture(vault, at("2026-11-18T11:00:00Z"), "a turn that says what was done", type="stop", session="lost")
     start(vault, at("10:00"), "young")
     before = {path: path.read_bytes() for path in Path(vault.root).rglob("*.md")}
     assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
