@@ -167,6 +167,21 @@ def test_an_approved_plan_and_one_that_a_session_carries_out():
     assert judged([turn(1, Utterance(USER, pasted), changed_files=("cart.py",)), back]) == []
 
 
+def test_a_choice_that_points_elsewhere_stands_with_the_answer_or_not_at_all():
+    said = "I think it should also cover the carts of guests instead."
+    silent = session(("Look at the carts.", "I looked."), (said, "Good point."))
+    assert judged(silent) == []
+    reply = "Good point: the job that removes old carts now also looks at the carts of guests, not of members alone."
+    (made,) = judged(session(("Look at the carts.", "I looked."), (said, reply)))
+    assert made.details.startswith("Answer: Good point: the job")
+
+
+def test_a_plan_tells_what_is_to_be_done_and_then_why():
+    plan = "# Plan: Chain the hooks\n\n## Problem\n\nHooks of others are overwritten.\n\n## Solution\n\nKeep a backup and call it."
+    (made,) = judged([turn(1, Utterance(AGENT, plan), PLAN_APPROVAL, changed_files=("a.py",))])
+    assert made.details == "Keep a backup and call it.\n\n**Why.** Hooks of others are overwritten."
+
+
 def test_an_answer_stands_before_a_question_that_is_too_long_for_a_title():
     long = "Which of the stores that we looked at should hold the carts of all guests of the shop?"
     (made,) = judged([turn(1, Utterance(USER, "SQLite (Recommended)", long))])

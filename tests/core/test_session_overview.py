@@ -136,9 +136,41 @@ def test_what_is_open_is_what_is_not_ticked_unless_all_is_done_and_what_the_repo
 def test_what_only_its_words_tell_stands_below_learned_if_nothing_was_changed_since():
     found = "We chose SQLite over Postgres because it is one file."
     said = turn(0, "Where do the carts live?", found)
-    assert "## Learned\n\n- We chose SQLite over Postgres" in compose_overview([said], ()).text
+    later = turn(
+        1,
+        "And prices?",
+        "The prices lie in the same file as the carts, in a table of their own, by the day.",
+    )
+    assert (
+        "## Learned\n\n- We chose SQLite over Postgres" in compose_overview([said, later], ()).text
+    )
+    assert "## Learned" not in compose_overview([said], ()).text  # which its outcome tells
     changed = done(1, "Move them", "Moved.", changed_files=("cart.py",))
     assert "## Learned" not in compose_overview([said, changed], ()).text
+
+
+def test_the_report_of_a_turn_that_nobody_asked_for_tells_the_outcome_if_it_closes_the_work():
+    asked = done(
+        0,
+        "Move the carts",
+        "I look at the carts first, then at the prices, and move both.",
+        changed_files=("a.py",),
+    )
+    report = "All carts and prices were moved into SQLite. " * 5
+    closing = turn(1, "", report)._replace(
+        text=compose_text(TurnSummary(report, changed_files=("b.py",)))
+    )
+    assert (
+        "moved into SQLite"
+        in compose_overview([asked, closing], ()).text.partition("## Outcome")[2]
+    )
+
+
+def test_a_commit_that_was_amended_is_told_once():
+    commits = (Commit("aaa1111", "feat: move the carts"), Commit("bbb2222", "feat: move the carts"))
+    text = compose_overview([done(0, "Move the carts", "Moved.", commits=commits)], ()).text
+    assert "bbb2222" in text
+    assert "aaa1111" not in text
 
 
 def test_a_word_that_stands_nowhere_by_itself_is_no_topic():

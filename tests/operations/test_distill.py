@@ -471,8 +471,8 @@ def test_an_invented_target_is_left_out(shop):
     (answer(session="HANDLE", records={"1": DECISION}), "no list of records"),
     (json.dumps({"is_error": True, "result": answer(DECISION)}), "the model failed"),
     ("", "the answer is empty"),
-    ("Sorry, I cannot.", "neither a file nor an answer"),
-    ("x" * 3_000_000, "neither a file nor an answer"),
+    ("Sorry, I cannot.", "neither a file nor a JSON object"),
+    ("x" * 3_000_000, "neither a file nor a JSON object"),
 ])  # fmt: skip
 def test_an_answer_that_is_none_changes_nothing(shop, model, text, message):
     """Nor is a command asked that the settings name."""

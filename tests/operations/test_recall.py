@@ -298,11 +298,11 @@ def test_context_is_where_work_stood(held, caller, cortex):
         when = caller._replace(now=f"2026-11-20T10:0{number}:00Z")
         of = {"session": f"s{number}", "project": "p"}
         capture(held, when, f"prompt {number} " + "and more " * 30, type="prompt", **of)
-        capture(held, when, f"turn {number}", type="stop", **of)
+        capture(held, when, f"turn {number} moved the cart", type="stop", **of)
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
     assert [one.snippet for one in answer.sessions.hits] == [
-        "turn 6", "turn 5", "turn 4", "turn 3", "turn 2",
+        f"turn {number} moved the cart" for number in (6, 5, 4, 3, 2)
     ]  # fmt: skip
     assert [one.text[:8] for one in answer.prompts.hits] == [
         "prompt 6", "prompt 5", "prompt 4", "prompt 3", "prompt 2",

@@ -228,7 +228,13 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
 
 def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
-    capture(vault, at("2026-11-18T11:00:00Z"), "a turn that says what was done", type="stop", session="lost")
+    capture(
+        vault,
+        at("2026-11-18T11:00:00Z"),
+        "a turn that says what was done",
+        type="stop",
+        session="lost",
+    )
     start(vault, at("10:00"), "young")
     before = {path: path.read_bytes() for path in Path(vault.root).rglob("*.md")}
     assert {one.name: one.state for one in listed(vault, at("12:00"))} == {

@@ -201,7 +201,7 @@ def test_the_remotes_default_branch_is_known(make_repository, git):
     remote = make_repository("remote", "-b", "trout")
     commit(git, remote, file="one")
     git(remote.parent, "clone", "-q", str(remote), "clone")
-    assert "trout" in branches.find_defaults(str(remote.parent / "clone"))[0]
+    assert "trout" in branches.find_included(str(remote.parent / "clone"), "side", ["trout"])[0]
 
 
 def test_that_git_has_run_is_noticed(make_repository, git):

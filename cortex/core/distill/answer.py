@@ -71,6 +71,7 @@ class CheckedAnswer(NamedTuple):
 
     distillation: Distillation
     dropped: tuple[tuple[str, int], ...] = ()  # why, how often
+    refused: tuple[str, ...] = ()  # the statements that no quote bears out
 
 
 class ModelAnswer(NamedTuple):
@@ -175,12 +176,15 @@ def check_answer(
     one = one._replace(title=title, asked=requests, outcome=outcome, open=open_)
     dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
+    refused: list[str] = []
     for record in one.records:
         source = quotes.find(record.quote)
         if source is None:
             dropped[NO_QUOTE] += 1
+            refused.append(record.statement)
         elif not quotes.bear_out(record, source[0]) or denies(record.statement, record.quote):
             dropped[NOT_BORNE] += 1
+            refused.append(record.statement)
         elif any(similarity(record.statement, old.statement) >= _SAME_STATEMENT for old in records):
             dropped[REPEATED] += 1
         elif len(records) == MAX_RECORDS:
@@ -200,7 +204,7 @@ def check_answer(
     if listed and not records:
         whys = ", ".join(f"{count} {why}" for why, count in counts)
         raise CortexError(f"none of its records is believed: {whys}", "another model, or once more")
-    return CheckedAnswer(one._replace(records=tuple(records)), counts)
+    return CheckedAnswer(one._replace(records=tuple(records)), counts, tuple(refused))
 
 
 def _relate(record: DistilledRecord, known: Collection[str], *, is_person: bool) -> DistilledRecord:

@@ -30,6 +30,7 @@ from cortex.core.model.turn_summary import (
     utterances,
 )
 from cortex.core.ranking.text_similarity import token_set
+from cortex.core.redact.person_words import shorten_plan
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, parse_time, shorten
 from cortex.core.text.tables import read_sections
@@ -47,6 +48,9 @@ _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, whic
 _WORD_RE = lazy_re(r"[\u3040-\ud7af]{1,2}|[^\s\u3000-\ud7af\uff00-\uff1f]+")  # two signs of CJK
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
 _RECOMMENDED_RE = lazy_re(r"(?i) ?\(recommended\)")  # as a host marks what an agent proposes
+# A sentence that begins with what stands elsewhere; a word of code, which says what it is about.
+_POINTING_RE = lazy_re(r"(?i)(?:[\w']+,? ){0,4}(?:it|it's|this|that|that's|these|those|them)\b")
+_CODE_RE = lazy_re(r"`|[\w-]\.\w|_\w|[a-z][A-Z]|\w/\w|--\w|\d")
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # Ranks, by what speaks for a record.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
@@ -187,9 +191,13 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                 if _says("no purpose", line) or not (is_rule or is_choice):
                     continue
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
+                points_back = bool(_POINTING_RE.match(line)) and not _CODE_RE.search(line)
+                if points_back and len(reply.split()) < _MIN_BODY_WORDS:
+                    continue  # nobody knows later what `it` was
                 if (agreed or is_changed) and (is_rule or not is_first):
                     rank = _RULE if is_rule else _ASSENT if agreed else _ACTED_ON
-                    yield _Found(rank, _choice_record(turn, line, is_rule=is_rule))
+                    answer = f"Answer: {shorten(reply, _MAX_LINE_CHARS)}" if points_back else ""
+                    yield _Found(rank, _choice_record(turn, line, answer, is_rule=is_rule))
             is_first = is_first and not (one.role == USER and not one.about)
 
 
@@ -206,12 +214,12 @@ def _reply(turns: Sequence[_JudgedTurn], number: int, at: int) -> str:
     return said[0].text if said and said[0].role == AGENT else ""
 
 
-def _choice_record(turn: _JudgedTurn, line: str, *, is_rule: bool) -> DistilledRecord:
+def _choice_record(turn: _JudgedTurn, line: str, answer: str, *, is_rule: bool) -> DistilledRecord:
     """The record of a person's sentence, from where its subject begins."""
     opening = _pattern("openings").match(line.lower())
     line = line[opening.end() if opening else 0 :] or line
     type_ = "learning" if _says("correction", line) else "decision"
-    return _record(turn, type_, line, 0.75, is_rule=is_rule)
+    return _record(turn, type_, line, 0.75, answer, is_rule=is_rule)
 
 
 def _as_statement(question: str, answer: str) -> str:
@@ -276,10 +284,10 @@ def _asks_of(one: Utterance) -> list[str]:
 def _commit_record(turn: _JudgedTurn, commit: Commit, asks: Sequence[str]) -> DistilledRecord:
     """The record of a commit: a fix, a decision if it or the person chose something, else a
     learning."""
-    lines = " ".join(shorten(line, _MAX_LINE_CHARS) for line in asks[-_MAX_ASKS:])
-    chosen = _says("contrast", commit.body) or any(
-        _says("choice", line) or _says("rule", line) for line in asks
-    )
+    choices = [line for line in asks if _says("choice", line) or _says("rule", line)]
+    telling = [line for line in asks if not _says("process", line)]
+    lines = " ".join(shorten(line, _MAX_LINE_CHARS) for line in telling[-_MAX_ASKS:])
+    chosen = _says("contrast", commit.body) or bool(choices)
     is_fix = _says("fix", commit.subject)
     type_ = "bugfix" if is_fix else "decision" if chosen else "learning"
     details = _cut(commit.body) + (f"\n\nAsked: {lines}" if lines else "")
@@ -293,7 +301,8 @@ def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
     for turn in turns[last:]:
         for plan in find_plans(turn.said):
             if plan.is_approved or turn.done.changed_files:
-                yield _Found(_PLAN, _record(turn, "decision", plan.title, 0.85, plan.text))
+                text = shorten_plan(plan.text)
+                yield _Found(_PLAN, _record(turn, "decision", plan.title, 0.85, text))
 
 
 def _takes_back(turn: _JudgedTurn) -> bool:

@@ -28,6 +28,7 @@ from cortex.core.text.strings import one_line, short_hash, shorten, text_digest
 # The surest first: what two layers find is the find of the first.
 LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER)
 TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")  # of events
+_MIN_HEADING_WORDS = 6  # of a fix or a pattern that is named
 MIN_MARKED_WORDS, MIN_MARKED_CONFIDENCE = 2, 0.7  # of what stands behind a marker in a turn
 
 
@@ -101,7 +102,9 @@ def _is_marked(one: Candidate) -> bool:
     # `Architecture:` heads the parts of what an agent explains.
     is_label = one.is_marked and one.type != "architecture"
     is_sure = is_label and one.confidence >= MIN_MARKED_CONFIDENCE
-    return is_sure and len(one.text.split()) >= MIN_MARKED_WORDS
+    # `Fixed: the hooks` heads a part of a report, too.
+    least = _MIN_HEADING_WORDS if one.type in ("bugfix", "pattern") else MIN_MARKED_WORDS
+    return is_sure and len(f"{one.text} {one.reason}".split()) >= least
 
 
 def _find_plan(text: str) -> list[Candidate]:

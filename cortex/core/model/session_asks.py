@@ -81,7 +81,7 @@ def find_plans(said: Sequence[Utterance]) -> Iterator[Plan]:
         text = before.text if is_approved else one.text
         is_prompt = one.role == USER and not one.about
         if (is_approved or is_prompt) and (title := _plan_title(text, is_prompt=is_prompt)):
-            yield Plan(title, text.partition(title)[2], is_approved)
+            yield Plan(title, text.partition(title)[2].removeprefix(" Plan"), is_approved)
         before = one
 
 

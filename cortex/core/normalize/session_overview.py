@@ -48,6 +48,7 @@ from cortex.core.text.value import NamedTuple
 MAX_LINKS = 12
 _MAX_ASKS, _MAX_FILES, _MAX_STEPS, _MAX_COMMITS, _MAX_EXCERPTS = 5, 12, 10, 8, 5
 _MAX_ASK_CHARS, _MAX_OUTCOME_WORDS, _MAX_EXCERPT_CHARS = 200, 120, 240
+_MIN_CLOSING_WORDS = 30  # of a report that closes the work though nobody asked for its turn
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MIN_REPORT_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, a commit's subject, that is a title
 _MAX_SHORT_WORDS = 8  # of a prompt that names little
@@ -109,14 +110,16 @@ def compose_overview(
             continue
         distilled, end = one, max(one.covers)
         later = _gather([event for event in ordered if event.id > end])
+    came = [*filter(None, (distilled.outcome,)), *_outcome(later)]
+    outcome = " ".join(came)
     shown = records[:MAX_LINKS]
     decided = [_link(id_, title) for id_, title, type_ in shown if type_ in _DECIDED_TYPES]
     learned = [_link(id_, title) for id_, title, type_ in shown if type_ not in _DECIDED_TYPES]
     sections = (
         ("Asked", [*(f"- {one}" for one in distilled.asked), *_asked(later)][:_MAX_ASKS]),
-        ("Outcome", [*filter(None, (distilled.outcome,)), *_outcome(later)]),
+        ("Outcome", came),
         ("Decided", decided),
-        ("Learned", [*learned, *_excerpts(later)]),
+        ("Learned", [*learned, *(one for one in _excerpts(later) if one[2:] not in outcome)]),
         ("Changed", _changed(said)),
         ("Open", [f"- {one}" for one in (*distilled.open, *_open(later))][:_MAX_STEPS]),
     )
@@ -255,7 +258,15 @@ def _last_report(messages: Sequence[str]) -> str:
         for one in telling
         if not one.rstrip(" *_`").endswith(("?", ":")) and not is_on_the_way(one)
     ]
-    return next(iter((reports or telling or list(messages))[-1:]), "")
+    last = [one for one in messages[-1:] if not is_on_the_way(one)]
+    return next(iter((reports or last or telling or list(messages))[-1:]), "")
+
+
+def _is_closing(report: str) -> bool:
+    """Whether a report of a turn that nobody asked for, as after a compaction, closes the work."""
+    words = sum(len(line.split()) for line in report_lines(report, _MAX_OUTCOME_WORDS))
+    is_over = not report.rstrip(" *_`").endswith(("?", ":")) and not is_on_the_way(report)
+    return is_over and words >= _MIN_CLOSING_WORDS
 
 
 def _reports(said: _Said) -> list[str]:
@@ -264,7 +275,12 @@ def _reports(said: _Said) -> list[str]:
     turns = [turn for turn in reversed(said.turns) if turn.messages]
     reports = {id(turn): _last_report(turn.messages) for turn in turns}
     asked = [turn for turn in turns if turn.asked]
-    changed = [turn for turn in asked if turn.done.changed_files]
+    changed = [
+        turn
+        for turn in turns
+        if (turn.done.changed_files and turn.asked)
+        or ((turn.done.changed_files or turn.done.commits) and _is_closing(reports[id(turn)]))
+    ]
     telling = [turn for turn in asked if len(reports[id(turn)]) >= _MIN_OUTCOME_CHARS]
     return list(dict.fromkeys(reports[id(one)] for one in (*changed, *telling, *asked, *turns)))
 
@@ -317,11 +333,12 @@ def _changed(said: _Said) -> list[str]:
     files, commits = said.files(), said.commits()
     names = (name.replace("`", "'") for name in files[:_MAX_FILES])
     more = [f"- and {len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
-    made = dict.fromkeys(f"- {one.ref} {one.subject}" for one in commits[-_MAX_COMMITS:])
+    # One that was amended has its subject still.
+    made = {one.subject: f"- {one.ref} {one.subject}" for one in commits[-_MAX_COMMITS:]}
     requests = (one.ref for turn in said.turns for one in turn.done.pull_requests)
     return [
         *(f"- `{name}`" for name in names),
         *more,
-        *made,
+        *made.values(),
         *map("- {}".format, dict.fromkeys(requests)),
     ]

@@ -25,11 +25,9 @@ _LEADING_PLACE_RE = lazy_re(r"(?i)((?:in|for|on|with|when) [^,]{1,40}), (.+)")
 _SIDES_RE = lazy_re(
     r"(?i)\b(?:over|instead of|rather than)\b|,? (?:and |but )?\b(?:not|never) (?:to )?"
 )
-# `, not that` behind what is claimed.
-_LATER_SIDE_RE = lazy_re(
-    r"(?i),? (?:and |but )?(?:over|instead of|rather than)\b|, (?:and |but )?(?:not|never) "
-)
-_MIN_CLAIM_WORDS, _SAME_CLAIM = 2, 0.8
+# Where the first clause of a claim ends.
+_CLAUSE_END_RE = lazy_re(r"(?i)[,;] | (?:and|but) (?:not|never) | (?:over|instead of|rather than) ")
+_MIN_CLAIM_WORDS = 2
 _WORD_RE = lazy_re(r"[^\W_](?:[\w'.+#/-]*[\w+#])?")
 
 
@@ -57,18 +55,17 @@ def contradicts(one: str, other: str) -> bool:
 
 
 def denies(statement: str, quote: str) -> bool:
-    """True if of a statement and the quote that is to show it one negates what the other says, in
-    nearly the same words."""
+    """True if of the first clauses of a statement and of the quote that is to show it one negates what
+    the other says, in no other words."""
     (said, is_negated), (shown, is_other_negated) = map(_claim, (statement, quote))
     common, least = len(said & shown), min(len(said), len(shown))
-    is_same = least >= _MIN_CLAIM_WORDS and common >= _SAME_CLAIM * least
-    return is_same and is_negated != is_other_negated
+    return common == least >= _MIN_CLAIM_WORDS and is_negated != is_other_negated
 
 
 def _claim(text: str) -> tuple[frozenset[str], bool]:
     """The words of a text's first clause, and whether an odd number of others negates it."""
     said = _ASIDE_RE.sub("", text[:_MAX_CHARS].replace("’", "'"))
-    for pattern in (_REASON_RE, _LATER_SIDE_RE):
+    for pattern in (_REASON_RE, _CLAUSE_END_RE):
         said = pattern.split(said, maxsplit=1)[0]
     words = [match[0].lower() for match in _WORD_RE.finditer(said)]
     negations = [word for word in words if word in _NEGATIONS or word.endswith("n't")]

@@ -16,6 +16,7 @@ _MAX_ASK_CHARS, _MAX_SENTENCE_CHARS, _MAX_CHARS = 200, 300, 900
 _PASTE_CHARS = 1500  # from which only the ends of a prompt are taken for a person's own words
 _END_LINES = 6  # at either end of a long prompt, among which its ask is looked for
 _MAX_READ_CHARS = 200_000
+_WHY = "**Why.** "
 _FENCE_RE = lazy_re(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 SPEAKER_RE = lazy_re(  # how a line of a pasted talk begins
     r"(?i:\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●])"
@@ -44,7 +45,7 @@ def keep_of_prompt(text: str, policy: str) -> str:
         return sanitize_text(whole)
     if plan := _pattern("plan").match(clean):
         title = sanitize_text(one_line(f"{plan[1]} {plan[2]}"))[:_WHOLE_CHARS]
-        return f"{title}\n{_purpose_of_plan(clean[plan.end() :])}".strip()
+        return f"{title}\n{shorten_plan(clean[plan.end() :])}".strip()
     return sanitize_text("\n".join(_choose_sentences(_unpasted_lines(clean))))
 
 
@@ -56,16 +57,29 @@ def keep_of_reply(text: str, policy: str) -> str:
     return clean if policy == FULL else sanitize_text(one_line(clean))[:MAX_REPLY_CHARS]
 
 
-def _purpose_of_plan(text: str) -> str:
-    """What a plan says of its purpose: the lines below such a heading, else its first ones."""
-    found = _pattern("purpose").search(text)
-    start = found.end() if found else 0
+def shorten_plan(text: str) -> str:
+    """What a plan below its title says that is to be done, and why: the lines below such headings,
+    else its first ones. What it leads away from is told as the reason, since it will be mended."""
+    if f"\n{_WHY}" in f"\n{text}":
+        return text.strip()
+    answer, purpose = (_pattern(name).search(text) for name in ("answer", "purpose"))
+    if not (answer or purpose):
+        return _lines_from(text, 0, _MAX_CHARS)
+    room = _MAX_CHARS // 2 if answer and purpose else _MAX_CHARS
+    parts = [_lines_from(text, answer.end(), room)] if answer else []
+    if purpose and (why := _lines_from(text, purpose.end(), room)):
+        parts.append(f"{_WHY}{why}")
+    return "\n\n".join(filter(None, parts))
+
+
+def _lines_from(text: str, start: int, most: int) -> str:
+    """The lines of a text from a place to the next heading, block or table, `most` characters."""
     lines: list[str] = []
-    for line in text[start : start + 4 * _MAX_CHARS].strip().splitlines():
+    for line in text[start : start + 4 * most].strip().splitlines():
         if line.lstrip().startswith(("#", "```", "---", "|")):
             break
         lines.append(line.rstrip())
-    return "\n".join(lines)[:_MAX_CHARS].strip()
+    return "\n".join(lines)[:most].strip()
 
 
 def unquoted_lines(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from cortex.core.text.strings import cortex_command, format_count, option_words
+from cortex.core.text.strings import cortex_command, format_count, option_words, shorten
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -207,6 +207,7 @@ def distill(answer: Any) -> Iterable[str]:
             yield f"  {dim(f'stays, as it is not named: {escape(id_)}')}{dim(hint(f': {command}'))}"
         for why, count in session.dropped:
             yield f"  {yellow(f'{count} left out: {why}')}"
+        yield from (f"    {dim(escape(shorten(one, 100)))}" for one in session.refused)
     if not answer.sessions:
         yield "nothing to distill"
     if answer.dollars:

@@ -78,6 +78,7 @@ class DistilledSession(NamedTuple):
     tokens: int  # of these prompts, about
     records: tuple[str, ...] = ()  # ids that came of it
     dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
+    refused: tuple[str, ...] = ()  # the statements among them
     left: int = 0  # prompts that are still to be answered by hand
     staying: tuple[tuple[str, str], ...] = ()  # decisions of rules it did not name: id, command
 
@@ -318,7 +319,9 @@ def _keep_answer(
     one, own = _split_by_scope(checked.distillation)
     one = one._replace(covers=plan.parts[number].events, model=model)
     title = one.title or plan.row.title
-    result = _preview(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
+    result = _preview(plan)._replace(
+        title=title, outcome=DONE, dropped=checked.dropped, refused=checked.refused
+    )
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
     if len(plan.parts) == number + 1:
         unwritten.forget(vault, session_name(plan.row))
