@@ -93,7 +93,7 @@ def _plan_title(text: str, *, is_prompt: bool = False) -> str:
         return ""
     found = _PLAN_TITLE_RE.search(text, max(0, plan.end() - 4) if plan else 0)
     line = one_line(_MARKUP_RE.sub(" ", found["title"])) if found else ""
-    return _PLAN_WORD_RE.sub("", line, count=1)
+    return _PLAN_WORD_RE.sub("", line, count=1).strip()
 
 
 def is_own_prompt(prompt: str) -> bool:

@@ -79,6 +79,8 @@ def _lines_from(text: str, start: int, most: int) -> str:
         if line.lstrip().startswith(("#", "```", "---", "|")):
             break
         lines.append(line.rstrip())
+    while lines and (not lines[-1] or lines[-1].rstrip("* ").endswith(":")):
+        lines.pop()  # it leads to what is left out
     return "\n".join(lines)[:most].strip()
 
 
