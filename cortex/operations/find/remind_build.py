@@ -22,7 +22,7 @@ from cortex.core.model.note_status import (
     decode_text,
 )
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.speaker import is_person
+from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.notes.note import read
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
@@ -115,7 +115,7 @@ def build_reminder(
     """Find the records that bear on `prompt`, and log which are shown."""
     loaded = settings.load(vault.root)
     number = loaded.reminder_lines if number is None else number
-    if not number or not is_person(prompt):
+    if not number or not is_own_prompt(prompt):
         return Reminder((), 0, "", ())
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
