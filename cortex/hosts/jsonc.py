@@ -146,8 +146,6 @@ def append_value(text: str, container: JsonNode, value: object, key: str = "") -
     place = comments.end() if comments else after
     if last.comma >= 0:
         return apply_splices(text, [Splice(place, place, f"{lead}{body},")])
-    if place == after:
-        return apply_splices(text, [Splice(after, after, f",{lead}{body}")])
     return apply_splices(text, [Splice(after, after, ","), Splice(place, place, lead + body)])
 
 

@@ -100,7 +100,8 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
     requests: dict[str, Commit] = {}
     for item in items:
         if item.commit:
-            _add_commit(requests if item.kind == PULL_REQUEST else commits, item)
+            there = requests if item.kind == PULL_REQUEST else commits
+            _add_commit(there, item.commit, is_amended=item.text == AMENDED)
         elif item.kind == AGENT_TEXT:
             utterances.append(Utterance(turn_summary.AGENT, item.text))
         elif item.kind in (PROMPT, REPLY):
@@ -123,17 +124,15 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
     )  # fmt: skip
 
 
-def _add_commit(there: dict[str, Commit], item: TranscriptItem) -> None:
+def _add_commit(there: dict[str, Commit], commit: Commit, *, is_amended: bool) -> None:
     """Add a commit, or a pull request, each once; an amended commit takes the place of the last."""
-    if item.commit is None:
-        return
-    if item.text == AMENDED and there:
+    if is_amended and there:
         there.popitem()
-    before = there.get(item.commit.ref)
+    before = there.get(commit.ref)
     # A hash that was not printed says nothing.
-    key = item.commit.ref if item.commit.ref != NO_HASH else item.commit.subject
+    key = commit.ref if commit.ref != NO_HASH else commit.subject
     if not (before and before.subject):
-        there[key] = item.commit
+        there[key] = commit
 
 
 def tagged_lines(prompt: str) -> list[str]:
