@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import sys
 
 from cortex.vault import files
@@ -53,7 +54,7 @@ def file_system_type(path: str, mountinfo: str) -> str:
         fields = mounted.split(" ")
         if not dash or len(fields) < 5:
             continue
-        point = _unescape_octal(fields[4])
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
         if (path == point or path.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
             best, kind = point, kind_and_more.split(" ")[0]
     return kind
@@ -80,9 +81,3 @@ def describe_limit(number: int) -> str:
     if number in (errno.EMFILE, errno.ENFILE):
         return "the limit of watching programs is reached (sysctl fs.inotify.max_user_instances)"
     return ""
-
-
-def _unescape_octal(field: str) -> str:
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        field = field.replace(code, character)
-    return field

@@ -60,17 +60,10 @@ def overview_lines(*, all_verbs: bool = False) -> Iterator[str]:
 def verb_lines(declared: Declaration) -> Iterator[str]:
     """What `cortex VERB --help` prints: all of the verb's docstring, as wide as the terminal."""
     width = terminal_width()
-
-    def wrap(text: str, indent: int = 0, start: str = "") -> list[str]:
-        after = " " * indent
-        return textwrap.wrap(
-            text, width, initial_indent=start, subsequent_indent=after, break_on_hyphens=False
-        )
-
     usage = map(usage_of, declared.arguments)
-    yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4)
+    yield from _wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), width, 4)
     for paragraph in filter(None, (declared.summary, *declared.description.split("\n\n"))):
-        yield from ("", *wrap(paragraph))
+        yield from ("", *_wrap(paragraph, width))
     options = [(usage_of(parameter), parameter) for parameter in options_of(declared)]
     arguments = [(parameter.name.upper(), parameter) for parameter in declared.arguments]
     indent = _OPTION if width >= _NARROW else 6
@@ -87,7 +80,7 @@ def verb_lines(declared: Declaration) -> Iterator[str]:
             if is_long:
                 yield f"  {written}"
             start = f"  {'' if is_long else written:<{indent - 4}}  "
-            yield from wrap(meaning, indent, start)
+            yield from _wrap(meaning, width, indent, start)
     yield from ("", "examples:" if len(declared.examples) > 1 else "example:")
     yield from (f"  {example}" for example in declared.examples)
 
@@ -117,7 +110,11 @@ def suggest_verb(name: str) -> str:
 def _entry_lines(lead: str, name: str, summary: str, width: int) -> Iterator[str]:
     """The name and beside it its summary, wrapped."""
     start = f"{lead}{name:<{_NAME}}"
-    indent = " " * len(start)
-    yield from textwrap.wrap(
-        summary, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+    yield from _wrap(summary, width, len(start), start)
+
+
+def _wrap(text: str, width: int, indent: int = 0, start: str = "") -> list[str]:
+    """The text in lines, behind `start`; those after the first are indented."""
+    return textwrap.wrap(
+        text, width, initial_indent=start, subsequent_indent=" " * indent, break_on_hyphens=False
     )

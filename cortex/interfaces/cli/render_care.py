@@ -272,11 +272,10 @@ def heal(answer: Any) -> Iterable[str]:
 def _reformat(answer: Any) -> Iterable[str]:
     count = format_count(len(answer.paths), "record")
     done = "rewritten" if answer.applied else "would be rewritten"
-    if answer.paths:
-        for page in answer.paths[:_MAX_PATHS]:
-            yield f"{done}: {path(page)}"
-        if len(answer.paths) > _MAX_PATHS:
-            yield f"and {len(answer.paths) - _MAX_PATHS} more"
+    for page in answer.paths[:_MAX_PATHS]:
+        yield f"{done}: {path(page)}"
+    if len(answer.paths) > _MAX_PATHS:
+        yield f"and {len(answer.paths) - _MAX_PATHS} more"
     if not answer.paths:
         yield "every record has the form of new ones"
     elif answer.undo:
