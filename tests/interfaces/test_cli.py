@@ -16,6 +16,7 @@ import pytest
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli import arguments, help_text, render, text
+from cortex.interfaces.cli.command import answer_command
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.schema import answer_type
@@ -380,3 +381,15 @@ def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch)
     first, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == {"message": "watching \ufffd"}
     assert last["text"] == "ended"
+
+
+@pytest.mark.parametrize("words", [("show", "twin"), ("show", "twin", "--json")])
+def test_a_watcher_answers_for_an_ambiguous_name_as_the_command_does(vault, cortex, words):
+    for folder in ("a", "b"):
+        Path(vault.root, folder).mkdir()
+        Path(vault.root, folder, "twin.md").write_text("# One of two\n")
+    itself = cortex(*words)
+    reply = answer_command(vault, words, vault.root, "", "")
+    assert (reply.stdout.decode(), reply.stderr.decode()) == (itself.stdout, itself.stderr)
+    assert reply.exit_code == itself.returncode == 2
+    assert answer_command(vault, words, vault.root, "80,24,0,0", "") is None

@@ -90,7 +90,7 @@ def answer_command(
     at = verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    output, complaint, code = io.StringIO(), "", 2
+    output, complaint, code = io.StringIO(), io.StringIO(), 2
     try:
         parsed = parse(words)
         if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
@@ -99,20 +99,14 @@ def answer_command(
         request = Request(cwd, "cli", lambda: vault, say=None)
         answer = bind(parsed.function, parsed.declared, parsed.given, request).answer()
         code = print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
-    except AmbiguousNameError as error:
-        if terminal:
-            return None  # the person is asked
-        complaint = error_text(error, as_json=False)
     except CortexError as error:
+        if terminal and isinstance(error, AmbiguousNameError):
+            return None  # the person is asked
         as_json = asks_for_json(words)
-        text = error_text(error, as_json=as_json)
-        if as_json:
-            output.write(text)
-        else:
-            complaint = text
+        (output if as_json else complaint).write(error_text(error, as_json=as_json))
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
-    stderr = complaint.encode("utf-8", "backslashreplace")
+    stderr = complaint.getvalue().encode("utf-8", "backslashreplace")
     return CommandReply(_encode_output(output.getvalue()), stderr, code)
 
 
