@@ -34,6 +34,7 @@ from cortex.hosts.settings_file import (
 
 HOSTS: dict[str, Host] = {name: load_host(name) for name in HOST_NAMES}
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOOK_FILE = os.path.join(_PACKAGE_FOLDER, HOOK_SCRIPT)  # the program that a hook runs
 _MAX_EDITS = 500
 
 TopFields = Sequence[tuple[str, object]]  # what a file must say besides its hooks
@@ -65,11 +66,6 @@ class EditedSettings(NamedTuple):
     changed_events: tuple[str, ...]  # those of which an entry was added or changed
 
 
-def hook_script() -> str:
-    """The program that a hook runs."""
-    return os.path.join(_PACKAGE_FOLDER, HOOK_SCRIPT)
-
-
 def wanted_entries(
     host: Host,
     interpreter: str,
@@ -82,7 +78,7 @@ def wanted_entries(
     those that can run here are kept, so that machines do not rewrite each other's lines."""
     entries = []
     for on in host.events:
-        words = [interpreter, "-I", "-S", hook_script(), on.event, "--host", host.name]
+        words = [interpreter, "-I", "-S", HOOK_FILE, on.event, "--host", host.name]
         silence, line = host.empty_answer(on.event), ""
         present = (standing or {}).get(on.name)
         if present and hook_command.is_usable_shared_line(present, on.event, host.name, silence):

@@ -173,7 +173,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there):
     program = tmp_path / "site's/cortex/interfaces/hook/main.py"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(hook_settings, "hook_script", lambda: str(program))
+    monkeypatch.setattr(hook_settings, "HOOK_FILE", str(program))
     if there.startswith("python"):
         (tmp_path / "a python").chmod(0o755)
     if there in ("cortex", "python without cortex"):

@@ -18,7 +18,7 @@ from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import hook_command, jsonc, settings_file
 from cortex.hosts.hook_command import HookCommand
-from cortex.hosts.hook_settings import HOSTS, hook_script, installed_hooks
+from cortex.hosts.hook_settings import HOOK_FILE, HOSTS, installed_hooks
 from cortex.hosts.host import STOP, Host
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.care.trial import try_hook
@@ -271,7 +271,7 @@ def _read_bytes(path: str, most: int = settings_file.MAX_BYTES) -> bytes:
 def _is_ours(line: HookCommand) -> bool:
     """Whether what a project's settings name is this Cortex, or the one that is on the PATH."""
     named = line.interpreter, line.script
-    return named in (("", ""), (sys.executable, hook_script())) or (
+    return named in (("", ""), (sys.executable, HOOK_FILE)) or (
         line.uses_path and not os.path.exists(line.interpreter)
     )
 

@@ -18,7 +18,7 @@ from cortex.core.model.problem import (
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import hook_settings, settings_file
 from cortex.hosts.hook_command import HookCommand
-from cortex.hosts.hook_settings import HOSTS, hook_script, wanted_entries
+from cortex.hosts.hook_settings import HOOK_FILE, HOSTS, wanted_entries
 from cortex.hosts.host import Host
 from cortex.hosts.settings_file import SettingsChange
 from cortex.index.refresh import query_index
@@ -211,7 +211,7 @@ def _interpreter() -> str:
     if not sys.executable:
         raise CortexError("the path of this Python is unknown, so no hook can run it", hint)
     try:
-        (sys.executable + hook_script()).encode()
+        (sys.executable + HOOK_FILE).encode()
     except UnicodeEncodeError:
         message = "the path of this Python is no UTF-8, so it cannot stand in settings"
         raise CortexError(message, hint) from None
