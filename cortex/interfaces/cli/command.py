@@ -118,7 +118,7 @@ def _encode_output(text: str) -> bytes:
         return text.encode("utf-8", "backslashreplace")
 
 
-def print_message(line: str) -> None:
-    """What the watcher has to tell while it runs. A terminal that went away does not end it."""
+def print_message(line: str, *, as_json: bool) -> None:
+    """What the watcher has to tell while it runs. A reader that went away does not end it."""
     with suppress(OSError, ValueError):
-        print(escape(line), flush=True)
+        print(json_line({"message": line}) if as_json else f"{escape(line)}\n", end="", flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -43,10 +43,8 @@ def run_command(argv: list[str]) -> int:
     if "vault_name" in parsed.declared.supplied:
         supplied["vault_name"] = parsed.vault
     if "answer_command" in parsed.declared.supplied:
-        supplied |= {
-            "answer_command": command.answer_command,
-            "say": _print_json_message if parsed.as_json else command.print_message,
-        }
+        say = partial(command.print_message, as_json=parsed.as_json)
+        supplied |= {"answer_command": command.answer_command, "say": say}
     if "launch" in parsed.declared.supplied:
         is_asked = _steps().has_terminal() and not parsed.as_json
         supplied["launch"] = _steps().launch if is_asked else None
@@ -141,12 +139,6 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
         given[key] = _steps().resolve_text_or_file(text, name, key, must_read=is_minutes)
     return given
-
-
-def _print_json_message(line: str) -> None:
-    """A message of the watcher as a line of JSON. A reader that went away does not end it."""
-    with suppress(OSError, ValueError):
-        print(command.json_line({"message": line}), end="", flush=True)
 
 
 def _read_stdin() -> str:
