@@ -182,6 +182,22 @@ def test_a_plan_tells_what_is_to_be_done_and_then_why():
     assert made.details == "Keep a backup and call it.\n\n**Why.** Hooks of others are overwritten."
 
 
+def test_a_plan_whose_steps_have_headings_tells_those():
+    plan = "# Plan: Chain\n\n## Context\n\nHooks go.\n\n## Changes\n\n### 1. Keep a backup\n\nAs .old.\n\n### Step 2: Call it\n\nAt the end."
+    (made,) = judged([turn(1, Utterance(AGENT, plan), PLAN_APPROVAL, changed_files=("a.py",))])
+    assert made.details == "Keep a backup; Call it\n\n**Why.** Hooks go."
+
+
+def test_what_an_agent_said_and_the_person_pastes_back_is_not_theirs():
+    line = "We should keep the carts in one table instead of six"
+    events = session(
+        ("Look at the carts.", f"I see two ways. {line}."),
+        (f"{line}, yes", "Good point."),
+        (line, "Good point."),
+    )
+    assert [one.statement for one in judged(events)] == [f"{line}, yes"]
+
+
 def test_an_answer_stands_before_a_question_that_is_too_long_for_a_title():
     long = "Which of the stores that we looked at should hold the carts of all guests of the shop?"
     (made,) = judged([turn(1, Utterance(USER, "SQLite (Recommended)", long))])

@@ -178,10 +178,11 @@ def _own_sentences(one: Utterance) -> list[str]:
 def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
     """A person's sentences that choose, forbid or correct, if they were acted on: the agent agreed
     at once, or changed something. Of the first prompt rules alone: what else it says is the task."""
-    is_first = True
+    is_first, heard = True, list[str]()
     for number, turn in enumerate(turns):
         for at, one in enumerate(turn.said):
             sentences = _own_sentences(one) if one.role == USER else []
+            heard += [one.text] if one.role == AGENT else []
             reply = _reply(turns, number, at)
             is_changed = bool(turn.done.changed_files or turn.done.commits)
             for line in sentences:
@@ -190,6 +191,8 @@ def _find_choices(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                 is_choice = is_choice and not _says("impersonal", line)  # pasted
                 if _says("no purpose", line) or not (is_rule or is_choice):
                     continue
+                if any(line in text for text in heard):
+                    continue  # pasted back
                 agreed = _says("assent", reply[:_MAX_LINE_CHARS])
                 points_back = bool(_POINTING_RE.match(line)) and not _CODE_RE.search(line)
                 if points_back and len(reply.split()) < _MIN_BODY_WORDS:
@@ -246,7 +249,10 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
                 continue
             about = shorten(one.about, _MAX_LINE_CHARS)
             statement = text if is_refusal else _as_statement(about, text)
-            details = f"Instead of: {about.removeprefix('refused').strip()}" if is_refusal else ""
+            refused = about.removeprefix("refused").strip() if is_refusal else ""
+            details = (
+                f"Instead of: {refused}" if " " in refused else ""
+            )  # rather than a file's name
             record = _record(turn, "decision", statement, 0.75, details, is_rule=is_rule)
             yield _Found(_RULE if is_rule else _ANSWER, record)
 

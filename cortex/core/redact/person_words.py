@@ -21,6 +21,7 @@ _FENCE_RE = lazy_re(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 SPEAKER_RE = lazy_re(  # how a line of a pasted talk begins
     r"(?i:\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●])"
 )
+_SUBHEADING_RE = lazy_re(r"(?im)^#{3,5} +(?:(?:step|phase|task) )?(?:\d+[.:)]? *)?(.+)$")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n+")
 
 
@@ -67,6 +68,9 @@ def shorten_plan(text: str) -> str:
         return _lines_from(text, 0, _MAX_CHARS)
     room = _MAX_CHARS // 2 if answer and purpose else _MAX_CHARS
     parts = [_lines_from(text, answer.end(), room)] if answer else []
+    if parts == [""] and answer:  # steps stand right below it, each with a heading of its own
+        steps = _SUBHEADING_RE.findall(text, answer.end(), answer.end() + 8 * _MAX_CHARS)
+        parts = [shorten("; ".join(map(one_line, steps)), room)]
     if purpose and (why := _lines_from(text, purpose.end(), room)):
         parts.append(f"{_WHY}{why}")
     return "\n\n".join(filter(None, parts))
@@ -81,7 +85,11 @@ def _lines_from(text: str, start: int, most: int) -> str:
         lines.append(line.rstrip())
     while lines and (not lines[-1] or lines[-1].rstrip("* ").endswith(":")):
         lines.pop()  # it leads to what is left out
-    return "\n".join(lines)[:most].strip()
+    said = "\n".join(lines)
+    if len(said) > most:
+        ends = [one.start() for one in _SENTENCE_END_RE.finditer(said, 0, most)]
+        said = said[: ends[-1] if ends else most]
+    return said.strip()
 
 
 def unquoted_lines(text: str) -> list[str]:
