@@ -59,6 +59,16 @@ class Shop:
         self.hook("session-end", name)
         self.run("normalize")
 
+    def long_session(self, turns: int) -> None:
+        """A session called `long`, of several prompts, judged."""
+        self.hook("session-start", "long", source="startup")
+        for number in range(turns):
+            self.hook("user-prompt-submit", "long", prompt=f"{ASKED}, part {number}")
+            said = " ".join(f"Step {step} of {number} read the table." for step in range(1500))
+            self.hook("stop", "long", last_assistant_message=said)
+        self.hook("session-end", "long")
+        self.run("normalize")
+
     def start(self, name: str, source: str = "startup") -> str:
         """The line by which a session that starts is asked; empty for none."""
         text = self.hook("session-start", name, source=source)
@@ -144,13 +154,7 @@ def test_an_answer_of_another_session_is_refused_and_changes_nothing(shop):
 
 
 def test_a_long_session_comes_in_parts_and_goes_on_where_the_last_answer_ended(shop):
-    shop.hook("session-start", "long", source="startup")
-    for number in range(8):
-        shop.hook("user-prompt-submit", "long", prompt=f"{ASKED}, part {number}")
-        said = " ".join(f"Step {step} of {number} read the table." for step in range(1500))
-        shop.hook("stop", "long", last_assistant_message=said)
-    shop.hook("session-end", "long")
-    shop.run("normalize")
+    shop.long_session(turns=8)
     prompts = []
     for _ in range(9):
         prompt = shop.run("distill", "long", "--print-prompt")
@@ -172,13 +176,7 @@ def test_a_long_session_comes_in_parts_and_goes_on_where_the_last_answer_ended(s
 
 
 def test_an_answer_that_is_given_twice_answers_no_later_part(shop):
-    shop.hook("session-start", "long", source="startup")
-    for number in range(4):
-        shop.hook("user-prompt-submit", "long", prompt=f"{ASKED}, part {number}")
-        said = " ".join(f"Step {step} of {number} read the table." for step in range(1500))
-        shop.hook("stop", "long", last_assistant_message=said)
-    shop.hook("session-end", "long")
-    shop.run("normalize")
+    shop.long_session(turns=4)
     said = shop.answer("long", DECISION)
     assert "to go" in shop.run("distill", "long", "--answer", "-", said=said)
     waiting = shop.run("distill", "long", "--print-prompt")

@@ -69,11 +69,8 @@ _RECORD_MARKERS = frozenset([
     "learnings:", "lesson:", "til:", "gotcha:", "pattern:", "convention:", "fix:", "fixed:", "bug:",
     "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
 ])  # fmt: skip
-_REQUEST_TURNS = (
-    "prompt",
-    "session_start",
-    "session_end",
-)  # what was wanted, or only that it ended
+# Of events: what was wanted, or only that it ended.
+_REQUEST_TURNS = ("prompt", "session_start", "session_end")
 
 
 class PlanStep(NamedTuple):

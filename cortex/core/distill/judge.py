@@ -16,7 +16,7 @@ from functools import cache, partial
 from cortex.core.extract.candidate import TITLE_LIMIT
 from cortex.core.extract.prose import own_lines
 from cortex.core.model.distillation import Distillation, DistilledRecord
-from cortex.core.model.event import Event, time_of_id
+from cortex.core.model.event import PAUSE_SECONDS, Event, time_of_id
 from cortex.core.model.session_asks import find_plans
 from cortex.core.model.session_report import is_bookkeeping
 from cortex.core.model.turn_summary import (
@@ -39,7 +39,6 @@ from cortex.core.text.value import NamedTuple
 RULE_TAG = "rule"  # of what a person said for all times
 READ_TYPES = ("stop", "pre_compact", "prompt")  # of events
 MAX_RECORDS, MAX_RULES = 3, 8  # of a stretch, and of a person's rules in a session
-PAUSE_SECONDS = 1800  # without a turn, after which a session counts as ended
 _MIN_WORDS, _MIN_SUBJECT_WORDS = 3, 3  # of a sentence, and of its subject
 _MIN_BODY_WORDS = 12  # of a commit that says why
 _MAX_PROMPT_CHARS = 3000  # of a prompt that is read; a longer one is mostly pasted
@@ -250,9 +249,8 @@ def _find_answers(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
             about = shorten(one.about, _MAX_LINE_CHARS)
             statement = text if is_refusal else _as_statement(about, text)
             refused = about.removeprefix("refused").strip() if is_refusal else ""
-            details = (
-                f"Instead of: {refused}" if " " in refused else ""
-            )  # rather than a file's name
+            # The name of a file alone says nothing of what was refused.
+            details = f"Instead of: {refused}" if " " in refused else ""
             record = _record(turn, "decision", statement, 0.75, details, is_rule=is_rule)
             yield _Found(_RULE if is_rule else _ANSWER, record)
 

@@ -30,6 +30,7 @@ TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done 
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
 LIST_FIELDS = ("tags", "derived_from", "supersedes")  # the fields of an event that are lists
 RAW_HEADING = "## Raw Content"
+PAUSE_SECONDS = 1800  # without a turn, after which a session counts as ended
 HEADLESS = "headless"  # begins the name of a session that holds the headless runs of a day
 MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
 MAX_NAME_CHARS = 200  # of a session, of a branch

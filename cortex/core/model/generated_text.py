@@ -79,12 +79,12 @@ def event_lines(text: str) -> Iterator[EventLine]:
 def tells_something(text: str) -> bool:
     """Whether the text of a session's note tells of more than that it was begun, ended and asked for
     something: an aborted run does not."""
-    lines = [*event_lines(text)]
     if overview := overview_of(text):
         said = outcome_of(text)
         parts = set(_HEADING_RE.findall(overview)) - {"Asked", "Outcome"}
         is_long = len(said.split()) >= _MIN_WORDS or len(said.encode()) >= _MIN_BYTES
         return bool(parts or is_long or summary_of(text))
+    lines = [*event_lines(text)]
     said_in = (one for one in lines if one.type != "prompt")
     return not lines or any(not one.excerpt.startswith(_NOTHING) for one in said_in)
 

@@ -24,11 +24,11 @@ from cortex.vault.locate import real_folder
 
 _DECLINED_FILE = "distill-declined"  # in the folder of all states
 _AGENT_TERMS = (
-    "The agent of the next session is asked to, at its start, for one session: it reads up to 20,000"
-    " tokens of it, or several times so many of a long one, and no program is run."
+    "The agent of your next session does it: its start names one session, of which it reads up to 20,000"
+    " tokens, or several times so many of a long one. No program is run."
 )
 _TERMS = (
-    "It would be sent what was said and done in a session, without secrets, after its end: up to"
+    "It is sent what was said and done in a session, without secrets, after its end: up to"
     " 60,000 tokens, three times for a long one, at most 20 times and 2 dollars a day."
 )
 
