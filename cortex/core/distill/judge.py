@@ -47,7 +47,7 @@ _SAME_SUBJECT = 0.5  # share of the words of the shorter of two statements, whic
 _WORD_RE = lazy_re(r"[\u3040-\ud7af]{1,2}|[^\s\u3000-\ud7af\uff00-\uff1f]+")  # two signs of CJK
 _SENTENCE_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+|(?<=[。！？])\s*|\n+|\s--?\s")
 _RECOMMENDED_RE = lazy_re(r"(?i) ?\(recommended\)")  # as a host marks what an agent proposes
-# A sentence that begins with what stands elsewhere; a word of code, which says what it is about.
+# A sentence whose first words refer to something said elsewhere; a word of code, which names it.
 _POINTING_RE = lazy_re(r"(?i)(?:[\w']+,? ){0,4}(?:it|it's|this|that|that's|these|those|them)\b")
 _CODE_RE = lazy_re(r"`|[\w-]\.\w|_\w|[a-z][A-Z]|\w/\w|--\w|\d")
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
 def judge_session(events: Iterable[Event], before: Iterable[DistilledRecord] = ()) -> Distillation:
     """The records that the events of a session, oldest first, bear out: the person's rules, and
     `MAX_RECORDS` others of each stretch without a long pause. Of one subject there is one, the last
-    word. What an earlier judgement kept, `before`, goes for nothing else."""
+    word. A record of `before`, an earlier judgement, is dropped only for a later one of its subject."""
     turns = [_read_turn(event) for event in events if event.type in READ_TYPES]
     stretches, told = _number_stretches(turns), {one.statement for one in before}
     words = [*_find_choices(turns), *_find_answers(turns)]

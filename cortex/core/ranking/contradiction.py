@@ -55,8 +55,8 @@ def contradicts(one: str, other: str) -> bool:
 
 
 def denies(statement: str, quote: str) -> bool:
-    """True if of the first clauses of a statement and of the quote that is to show it one negates what
-    the other says, in no other words."""
+    """True if the first clause of a statement negates that of the quote given for it, or the other way
+    round: one of them has a negation, and the shorter one no other word that the longer one lacks."""
     (said, is_negated), (shown, is_other_negated) = map(_claim, (statement, quote))
     common, least = len(said & shown), min(len(said), len(shown))
     return common == least >= _MIN_CLAIM_WORDS and is_negated != is_other_negated

@@ -59,8 +59,8 @@ def keep_of_reply(text: str, policy: str) -> str:
 
 
 def shorten_plan(text: str) -> str:
-    """What a plan below its title says that is to be done, and why: the lines below such headings,
-    else its first ones. What it leads away from is told as the reason, since it will be mended."""
+    """What is to be done by a plan, and why: the lines below such headings, else its first ones. The
+    problem that it solves is told as the reason, since it is no problem afterwards."""
     if f"\n{_WHY}" in f"\n{text}":
         return text.strip()
     answer, purpose = (_pattern(name).search(text) for name in ("answer", "purpose"))
