@@ -20,6 +20,7 @@ from cortex.operations.care.status import StatusResult
 from cortex.operations.distill.distill import DistillResult
 from cortex.operations.distill.extract import ExtractResult
 from cortex.operations.find.actions import ActionHit, MeetingHit, PlanHit
+from cortex.operations.find.calendar import Calendar
 from cortex.operations.find.changes import ChangeFeed
 from cortex.operations.find.entities import EntityMentions, TopicListing
 from cortex.operations.find.graph import NoteGraph
@@ -93,6 +94,9 @@ class Vault:
         into: Literal["", "rules", "agents", "skill", "surface", "none"] = "",
     ) -> BriefResult:
         """Print what a session in this project needs to know."""
+
+    def calendar(self, *, since: str | int | None = None, project: str = "") -> Calendar:
+        """Show what was captured, decided, opened and done on each day."""
 
     def capture(
         self,

@@ -14,6 +14,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "recall": ("operations.find.recall", "recall"),
     "remind": ("operations.find.remind", "remind"),
     "timeline": ("operations.find.timeline", "timeline"),
+    "calendar": ("operations.find.calendar", "calendar"),
     "changes": ("operations.find.changes", "changes"),
     "show": ("operations.find.show", "show"),
     "open": ("operations.find.open", "open"),
@@ -97,7 +98,7 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "brief", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
+    "actions", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
     "schema", "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})

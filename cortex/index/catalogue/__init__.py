@@ -212,6 +212,12 @@ class Catalogue(Protocol):
 
     # Figures.
 
+    def count_by_day(
+        self, wanted: NoteFilter, moment: Literal["created", "changed", "done"]
+    ) -> dict[str, int]:
+        """How many notes of a filter were made, or changed last, on each day of UTC, templates left
+        out. `done`: changed last, or ticked in a note that was."""
+
     def project_totals(self, project: str = "") -> list[ProjectTotals]:
         """The figures of one project, or of every project that a note names, the last changed
         first."""

@@ -28,6 +28,14 @@ _LAST_SAID_SQL = (
     "CASE WHEN updated > '0' AND updated < ':' THEN updated"
     " WHEN created > '0' AND created < ':' THEN created ELSE '' END"
 )
+_TICKED_SECONDS_SQL = (
+    "(SELECT max(told.date) FROM tick JOIN note AS told USING (number) WHERE tick.id = note.id)"
+)
+_MOMENT_SQL = {
+    "created": CREATED_SECONDS_SQL,
+    "changed": "date",
+    "done": f"max(date, coalesce({_TICKED_SECONDS_SQL}, 0))",
+}
 _END = "\U0010ffff"  # behind every other character
 # Notes whose change makes a cached briefing stale at once; of others the next scan tells.
 _MAX_DEPENDENCY_NOTES = 1000
@@ -153,6 +161,13 @@ class SqliteQueries(SqliteNotes):
         return found
 
     # Figures.
+
+    def count_by_day(
+        self, wanted: NoteFilter, moment: Literal["created", "changed", "done"]
+    ) -> dict[str, int]:
+        where, values = sql_condition(wanted)
+        query = f"SELECT date({_MOMENT_SQL[moment]}, 'unixepoch'), count(*) FROM note WHERE {where} AND status != '{TEMPLATE}' GROUP BY 1"
+        return {day: count for day, count in self.select(query, values) if day}
 
     def project_totals(self, project: str = "") -> list[ProjectTotals]:
         to_do, _ = sql_condition(NoteFilter(state="to_do"))

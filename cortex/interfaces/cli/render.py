@@ -22,7 +22,7 @@ _RENDERERS = {
         "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "status", "sync",
     ),
     "render_find": (
-        "actions", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
+        "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
     "render_sessions": ("brief", "context", "distill", "extract", "import", "reflect", "session"),

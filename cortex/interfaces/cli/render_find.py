@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
@@ -14,6 +16,7 @@ from cortex.interfaces.cli.text import (
     blocks,
     bold,
     dim,
+    format_counts,
     format_day,
     format_time,
     hint,
@@ -22,12 +25,13 @@ from cortex.interfaces.cli.text import (
     list_end_lines,
     name_of,
     note_lines,
+    note_row,
     path,
     problem_lines,
     status_mark,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
+from cortex.interfaces.cli.view import BOLD, DIM, FIGURES_MARK, LONG_LINE_MARK, OFF, PICTURE_MARK
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
@@ -109,6 +113,53 @@ def timeline(answer: Any) -> Iterable[str]:
         if is_focus:
             yield f"{LONG_LINE_MARK}    {escape(hit.snippet)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def calendar(answer: Any) -> Iterable[str]:
+    """The last half year as a drawing, or its weeks in numbers; then the totals."""
+    counts = {day.date: sum(day[1:]) for day in answer.days}
+    weeks = [list(_days_from(week.date)) for week in answer.weeks[-26:]]
+    shown = [week for week in weeks if any(day in counts for day in week)]
+    if shown:
+        yield from (f"{PICTURE_MARK}{line}" for line in _heatmap(counts, weeks, answer.until))
+        yield f"{FIGURES_MARK}{dim('week of     Mon   Tue   Wed   Thu   Fri   Sat   Sun')}"
+    for week in shown:
+        numbers = "".join(f"{counts.get(day, '·'):>6}" for day in week)
+        yield f"{FIGURES_MARK}{week[0][:10]}{numbers}"
+    sums = map(sum, zip(*(day[1:] for day in answer.days), strict=True))
+    captured, decided, opened, done = sums if answer.days else (0, 0, 0, 0)
+    both = format_counts((captured, "capture"), (decided, "decision"), (opened, "action"))
+    left = answer.weeks[-1].open if answer.weeks else 0
+    yield from ("",) if shown else ()
+    yield f"since {answer.since}: {both} opened, {done:,} done; {left:,} open now"
+    if answer.used:
+        yield from ("", dim("used most"))
+    for note in answer.used:
+        yield note_row(note, f"{note.uses:>5}×", note.type or "note", name_of(note))
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _days_from(monday: str) -> Iterable[str]:
+    begin = date.fromisoformat(monday)
+    return ((begin + timedelta(days=at)).isoformat() for at in range(7))
+
+
+def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iterable[str]:
+    """A column for each week, a row for each day of it; the darker, the more of the other days with
+    something have less."""
+    ordered = sorted(counts[day] for week in weeks for day in week if day in counts)
+    limits = [ordered[len(ordered) * part // 4] for part in (1, 2, 3)]
+    months = ""
+    for at, (monday, *_) in enumerate(weeks):
+        if (monday[8:] <= "07" or not at) and 2 * at >= len(months):
+            months = f"{months:<{2 * at}}{date.fromisoformat(monday):%b} "
+    yield f"    {dim(months.rstrip())}"
+    for at, name in enumerate(("Mon", "", "Wed", "", "Fri", "", "Sun")):
+        row = ""
+        for day in (week[at] for week in weeks):
+            level = 1 + bisect(limits, counts[day]) if day in counts else 0
+            row += ("· ", "░░", "▒▒", "▓▓", "██")[level] if day <= today else ""
+        yield f"{dim(f'{name:<3}')} {row}"
 
 
 def changes(answer: Any) -> Iterable[str]:

@@ -25,6 +25,7 @@ from cortex.interfaces.cli.view import (
     LEAD_RE,
     LONG_LINE_MARK,
     PATH_RE,
+    choose_lines,
     strip_colors,
 )
 from cortex.interfaces.declare import Parameter, is_note_name
@@ -73,7 +74,7 @@ def _finish(marked: str, root: str, say: Callable[[str], str]) -> str:
     most = _SNIPPETS_CHARS // max(1, marked.count(LONG_LINE_MARK))
     most = min(max(most, _MIN_SNIPPET_CHARS), _MAX_SNIPPET_CHARS)
     lines = []
-    for line in marked.split("\n"):
+    for line in choose_lines(marked, pictures=False):
         shown = f"  {shorten(line[1:], most)}" if line[:1] == LONG_LINE_MARK else line
         shown = HINT_RE.sub(lambda found: say(found[1]), shown)
         shown = PATH_RE.sub(name, LEAD_RE.sub(partial(name, is_lead=True), shown))

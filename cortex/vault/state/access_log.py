@@ -48,12 +48,14 @@ def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
             _compact(path)
 
 
-def read_counts(vault: Vault) -> dict[str, AccessCount]:
+def read_counts(vault: Vault, since: int = 0) -> dict[str, AccessCount]:
     """How often each note was used, and when last. What was shown unasked (source `hook`, verbs
-    `brief` and `remind`) does not count. Raises nothing."""
+    `brief` and `remind`) does not count. `since`: only from that second on; of notes that were used
+    since then, uses that a compacted log has only counted are taken, too. Raises nothing."""
     try:
         path = os.path.join(vault.state_folder(), LOG_FILE)
-        return _count(_read_text(path))
+        counts = _count(_read_text(path), since)
+        return {id_: one for id_, one in counts.items() if one.last_seconds >= since}
     except (OSError, CortexError):
         return {}
 
@@ -90,7 +92,7 @@ def _read_text(path: str) -> str:
     return private.read(path, _MAX_READ_BYTES).decode("utf-8", "replace")
 
 
-def _count(text: str) -> dict[str, AccessCount]:
+def _count(text: str, since: int = 0) -> dict[str, AccessCount]:
     uses: dict[str, int] = {}
     last: dict[str, int] = {}
     for line in text.split("\n"):
@@ -105,7 +107,7 @@ def _count(text: str) -> dict[str, AccessCount]:
                     last[id_] = max(last.get(id_, 0), when)
         elif _is_number(first) and fields[1] != "hook" and fields[0] not in AUTOMATIC_VERBS:
             when = int(first)
-            for id_ in fields[2:-1]:
+            for id_ in fields[2:-1] if when >= since else ():
                 uses[id_] = uses.get(id_, 0) + 1
                 last[id_] = max(last.get(id_, 0), when)
     return {id_: AccessCount(count, last[id_]) for id_, count in uses.items()}
