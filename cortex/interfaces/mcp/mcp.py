@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
+from cortex.interfaces.extra import MCP, require
 from cortex.interfaces.mcp.server import ToolServer
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.vault import user_settings
@@ -110,25 +109,13 @@ def mcp(
 
 
 def _serve_http(tools: ToolServer, address: str, names: Sequence[str]) -> None:
-    if find_spec("mcp") is None:
-        raise InvalidInputError("--http needs the package mcp", _install_hint())
+    require("--http", MCP)
     # 0.7 s of the SDK.
     from cortex.interfaces.mcp import http  # noqa: PLC0415
 
     token = os.environ.get(user_settings.TOKEN_VARIABLE, "")
     parsed = http.parse_address(address, token)
     http.listen(tools, parsed, token or user_settings.own_token(), names)
-
-
-def _install_hint() -> str:
-    """The command that installs the package `mcp` for this Python: by pipx, uv or pip."""
-    package = "'mcp>=2.2,<3'"
-    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
-        return f"pipx inject {os.path.basename(sys.prefix)} {package}"
-    python = shell_quote(sys.executable)
-    if find_spec("pip") is None:
-        return f"uv pip install --python {python} {package}"
-    return f"{python} -m pip install {package}"
 
 
 def _serve_stdio(tools: ToolServer) -> None:
