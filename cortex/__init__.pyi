@@ -385,6 +385,7 @@ class Vault:
         priority: int | Literal["none"] | None = None,
         branch: str = "",
         reviewed: bool = False,
+        version: str = "",
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
 
@@ -501,6 +502,7 @@ class Vault:
         priority: int | Literal["none"] | None = None,
         branch: str = "",
         reviewed: bool = False,
+        version: str = "",
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
 from xml.sax.saxutils import escape
@@ -136,18 +136,20 @@ def _terminate(vault: Vault, runs: RunningWatcher) -> None:
         os.kill(runs.pid, signal.SIGTERM)
 
 
-def render_unit(kind: str, root: str) -> str:
-    """What starts the watcher with the user's session: a systemd unit or a launchd property list, with
-    instructions in a comment at its top."""
-    name = f"cortex-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
-    words = [sys.executable, "-m", "cortex", "watch", "--vault", root]
+def render_unit(kind: str, root: str, verb: str = "watch", options: Sequence[str] = ()) -> str:
+    """What starts the watcher, or another verb, with the user's session: a systemd unit or a launchd
+    property list, with instructions in a comment at its top."""
+    prefix = "cortex" if verb == "watch" else f"cortex-{verb}"
+    name = f"{prefix}-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
+    words = [sys.executable, "-m", "cortex", verb, "--vault", root, *options]
     if kind == "systemd":
         command = " ".join(map(_quote_argument, words))
     else:
         command = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
     path = os.path.join(os.path.dirname(__file__), _UNIT_TEMPLATES[kind])
     with open(path, encoding="utf-8") as file:
-        return file.read().format(name=name, root=_escape_percent(root), command=command)
+        template = file.read()
+    return template.format(name=name, verb=verb, root=_escape_percent(root), command=command)
 
 
 def _quote_argument(word: str) -> str:

@@ -87,6 +87,12 @@ def test_an_undo_command_is_a_call(command, verb, arguments):
     assert calls_in(command) == [(verb, arguments)]
 
 
+def test_commands_that_are_joined_are_calls_one_after_the_other():
+    pair = hint.read_calls("cortex pin a-k3f9q2 && cortex revise b-p7m2x4 --title 'A && B'")
+    assert pair == [("pin", {"id": "a-k3f9q2"}), ("revise", {"id": "b-p7m2x4", "title": "A && B"})]
+    assert hint.read_calls("cortex history a --at b | cortex revise a --body -") == []
+
+
 def test_several_commands_and_none_are_no_call():
     for text in (
         "cortex history a --at b | cortex revise a --body -",

@@ -16,7 +16,12 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.event import session_note_id
-from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.model.problem import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StaleVersionError,
+)
 from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
@@ -52,6 +57,20 @@ updated: {OLD}
 
 One file, no server.
 """
+
+
+def test_a_change_of_another_version_than_the_one_that_was_read_is_refused(one):
+    vault = OpenVault(one.root)
+    read = vault.show("use-sqlite-k3f7q2").version
+    vault.revise("use-sqlite-k3f7q2", body="One file.", version=read)
+    with pytest.raises(StaleVersionError, match="was changed meanwhile"):
+        vault.revise("use-sqlite-k3f7q2", body="No server.", version=read)
+    shown = vault.show("use-sqlite-k3f7q2")
+    assert "One file." in shown.text
+    assert (
+        vault.revise("use-sqlite-k3f7q2", title="SQLite", version=shown.version).outcome
+        == "updated"
+    )
 
 
 @pytest.fixture

@@ -32,6 +32,10 @@ class ConflictError(CortexError):
     """The request conflicts with the state: a name is taken, a lock is held, a file changed."""
 
 
+class StaleVersionError(ConflictError):
+    """What was to be changed is no longer as it was when it was read."""
+
+
 class AmbiguousNameError(ConflictError):
     """A name means several notes: `candidates` are their paths and titles."""
 

@@ -50,6 +50,19 @@ def known_verb(word: str) -> str:
     return word if word in VERBS else ALIASES.get(word, ("",))[0]
 
 
+def read_calls(commands: str) -> list[HintedCall]:
+    """The calls of commands that are joined by ` && `, such as take a change back. None where one of
+    them is piped, or no call."""
+    calls = []
+    for found in _COMMAND_RE.finditer(commands) if not _PIPE_RE.search(commands) else ():
+        verb = known_verb(found[2])
+        call, _ = _read_arguments(verb, found[2], commands, found.end()) if verb else (None, 0)
+        if call is None:
+            return []
+        calls.append(call)
+    return calls
+
+
 def reword(
     hint: str, verbs: Container[str], say: Callable[[HintedCall], str], labels: Mapping[str, str]
 ) -> str:

@@ -10,6 +10,7 @@ from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
+from cortex.core.text.strings import sha256_digest
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
@@ -40,6 +41,7 @@ class ShownNote(NamedTuple):
     uses: int = 0
     last_use: str = ""  # UTC; empty when it was never used here
     lifecycle: str = ""  # what a pass would do with it, and why
+    version: str = ""  # of the text; `revise` with it changes no other
 
 
 def show(
@@ -82,7 +84,13 @@ def show(
     named = (row.id, row.path, row.title, row.type, row.status)
     problems, file = notes.read(data, row.path).problems, os.path.join(vault.root, row.path)
     whose = "project" if vault is project else "personal"
-    return ShownNote(*named, text, problems, cut, whose, file)
+    answer = ShownNote(*named, text, problems, cut, whose, file)
+    return answer._replace(version="" if cut else version_of(data))
+
+
+def version_of(data: bytes) -> str:
+    """What tells one text of a note from any other: 16 hex digits."""
+    return sha256_digest(data)[:8].hex()
 
 
 def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, NoteRow]:

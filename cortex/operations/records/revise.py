@@ -11,7 +11,12 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Between, Day, NoteName
-from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.model.problem import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StaleVersionError,
+)
 from cortex.core.model.record import (
     ONE_PERSONS_SCOPES,
     SCOPES,
@@ -21,6 +26,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.model.topics import normalize_topic, topic_record_id
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
+from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
     normalized_body,
     restore_active_status,
@@ -48,6 +54,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.capture.capture import clean_tags
 from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command
+from cortex.operations.find.show import version_of
 from cortex.operations.records.archive import set_aside
 from cortex.operations.records.change_record import (
     UNCHANGED,
@@ -85,6 +92,7 @@ class _ReviseRequest(NamedTuple):
     removed_tags: tuple[str, ...]
     body: str
     reviewed: bool
+    version: str  # that the note has to have; "" for any
 
 
 def revise(
@@ -96,6 +104,7 @@ def revise(
     due: Day | Literal["none"] | None = None,
     confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None, branch: str = "", reviewed: bool = False,
+    version: str = "",
 ) -> RecordChange:  # fmt: skip
     """Correct, withdraw or finish a record.
 
@@ -121,6 +130,7 @@ def revise(
     priority: how much it matters, from 1 to 10
     branch: the branch
     reviewed: confirm that you have looked at the text that lost in a merge
+    version: change it only if it still is as cortex show --json answered this version
 
     Example: cortex revise use-sqlite-k3f7q2 --add-tags storage --priority 8
     Example: cortex revise order-the-cables-k3f7q2 --status done
@@ -133,11 +143,9 @@ def revise(
     })  # fmt: skip
     if type.strip():
         fields["type"] = known_type(vault, sanitize_text(type).strip().lower())
-    text = sanitize_text(body).replace("\r\n", "\n")
-    new_tags = _clean_tags(tags) if tags else None
     request = _ReviseRequest(
-        fields, status, one_line(sanitize_text(reason)), new_tags, _clean_tags(add_tags),
-        _clean_tags(remove_tags), text, reviewed,
+        fields, status, one_line(sanitize_text(reason)), _clean_tags(tags) if tags else None, _clean_tags(add_tags),
+        _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed, version.strip(),
     )  # fmt: skip
     _check_request(request, vault, id)
     edit = partial(_edit_and_undo, vault, caller, request)
@@ -301,7 +309,8 @@ def _edit_and_undo(
     vault: Vault, caller: Caller, request: _ReviseRequest, note: Note, row: NoteRow
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back, and for a
-    title of which the new text says nothing."""
+    title of which the new text says nothing. Raises `StaleVersionError`."""
+    _check_version(request.version, note, row)
     is_personal = note.get("scope") in ONE_PERSONS_SCOPES
     if is_personal and request.fields.get("scope") == "project" and caller.source == "mcp":
         hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
@@ -337,6 +346,13 @@ def _edit_and_undo(
     if lost:
         hints.append(f"only your editor brings back: {'; '.join(lost)}")
     return Edited(changed, undo, "; ".join(hints))
+
+
+def _check_version(version: str, note: Note, row: NoteRow) -> None:
+    """Raise `StaleVersionError` if the note is of another version than the one that is named."""
+    if version and version != version_of(notes.write(note)):
+        hint = f"{command('show', row)} has it as it is now"
+        raise StaleVersionError(f"{row.id} was changed meanwhile", hint)
 
 
 def _tells_of(title: str, text: str) -> bool:
