@@ -222,8 +222,10 @@ class Vault:
     ) -> HealResult:
         """Bring the briefings up to date with the notes."""
 
-    def history(self, note: str, *, at: str = "", number: int = 20) -> History:
-        """Show the commits and the texts of a note, newest first."""
+    def history(
+        self, note: str = "", *, at: str = "", since: str | int | None = None, number: int = 20
+    ) -> History:
+        """Show the commits and texts of a note, or of the whole vault."""
 
     def hooks(
         self,
@@ -358,7 +360,7 @@ class Vault:
     ) -> Reminder:
         """Print what the vault knows about a prompt, if anything."""
 
-    def restore(self, ids: Iterable[str] | str) -> RestoreResult:
+    def restore(self, ids: Iterable[str] | str, *, at: str = "") -> RestoreResult:
         """Bring back what was archived, deleted, superseded or pruned."""
 
     def retry(self, event: str) -> RetryResult:

@@ -377,6 +377,28 @@ def git() -> Callable[..., str]:
 
 
 @pytest.fixture
+def kept(vault, git, monkeypatch) -> Callable[..., str]:
+    """Write notes and commit everything; answers the commit. A minute passes between commits."""
+    git(vault.root, "init", "-q")
+    clock = 1_790_000_000
+
+    def keep(subject: str, **paths: str) -> str:
+        nonlocal clock
+        clock += 60
+        for variable in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(variable, f"{clock} +0200")
+        for path, text in paths.items():
+            file = Path(vault.root, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        git(vault.root, "add", "-A")
+        git(vault.root, "commit", "-q", "--allow-empty", "-m", subject)
+        return git(vault.root, "rev-parse", "HEAD").strip()
+
+    return keep
+
+
+@pytest.fixture
 def public_folder() -> Iterator[Path]:
     """A folder that other users may enter; pytest closes its own at any start."""
     path = Path(tempfile.mkdtemp(prefix="cortex-public-"))

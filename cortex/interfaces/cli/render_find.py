@@ -222,6 +222,9 @@ def _format_figure(name: str, value: float) -> str:
 
 
 def history(answer: Any) -> Iterable[str]:
+    if not (answer.id or answer.path):
+        yield from _vault_history_lines(answer)
+        return
     if answer.at:
         yield escape(answer.text.removeprefix("\ufeff").removesuffix("\n"), lines=True)
         return
@@ -236,6 +239,29 @@ def history(answer: Any) -> Iterable[str]:
         yield f"  {format_count(answer.more, 'older commit')}{hint(f': --number {len(answer.versions) + answer.more}')}"
     if older_texts := answer.revisions - len(answer.texts):
         yield f"  {format_count(older_texts, 'older text')}{hint(f': --number {answer.revisions}')}"
+    yield from hint_lines(answer)
+
+
+def _vault_history_lines(answer: Any) -> Iterable[str]:
+    """The commits of the vault, each with its notes in a line."""
+    for one in answer.commits:
+        name = f"{yellow(one.commit[:10])}  {format_time(one.at)}  " if one.commit else ""
+        counts = [(one.events, "event"), (one.briefings, "briefing"), (one.others, "other file")]
+        counted = format_counts(*(pair for pair in counts if pair[0]))
+        yield f"{name}{bold(one.author)}  {escape(one.subject)}  {dim(counted)}".rstrip()
+        for note in one.notes:
+            before = dim(f"was {note.before}") if note.before else ""
+            words = (note.type or "note", name_of(note))
+            yield f"{note_row(note, f'{note.change:<8}', *words)}  {before}".rstrip()
+        if one.more:
+            yield f"    {one.more:,} more notes"
+    if answer.more:
+        number = len([one for one in answer.commits if one.commit]) + answer.more
+        yield f"{format_count(answer.more, 'older commit')}{hint(f': --number {number}')}"
+    if any(note.undo for one in answer.commits for note in one.notes):
+        yield ""
+        undo = "to undo: cortex archive ID of an added record, cortex restore ID --at COMMIT^ of a changed one"
+        yield dim(hint(f"{undo}, cortex restore ID of a removed one"))
     yield from hint_lines(answer)
 
 

@@ -1,5 +1,5 @@
 """The history of a note: its commits under all its names and in all branches of merges, and the
-texts of its events."""
+texts of its events; and that of the whole vault."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import session_note_id
 from cortex.core.model.note_status import TIER_TRAIL, is_named_after
-from cortex.core.model.parameters import Between, NoteName
-from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.model.parameters import Between, NoteName, Since
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.model.record import default_scope
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
@@ -21,6 +21,7 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
+from cortex.operations.find.vault_history import VaultCommit, recent_commits
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, note_history
 from cortex.vault.git.note_history import NoteVersion
@@ -58,6 +59,7 @@ class History(NamedTuple):
     revisions: int = 0  # how many texts there are
     hint: str = ""  # what is not kept, and how it would be
     file: str = ""  # absolute path of `path`
+    commits: tuple[VaultCommit, ...] = ()  # of the whole vault, where no note is named
 
 
 class _KnownNote(NamedTuple):
@@ -71,25 +73,37 @@ class _KnownNote(NamedTuple):
 def history(
     vault: Vault,
     caller: Caller,
-    note: NoteName,
+    note: NoteName = "",
     *,
     at: str = "",
+    since: Since | None = None,
     number: Annotated[int, Between(1, MAX_VERSIONS)] = 20,
 ) -> History:
-    """Show the commits and the texts of a note, newest first.
+    """Show the commits and texts of a note, or of the whole vault.
 
-    The commits are those over all its names, on both sides of every merge. The texts are there
-    before the first commit, and without git. A value that lost in a merge is named there by its
-    commit; --at shows the note as it was in that commit, or the text of an event.
+    The newest first. Of a note the commits are those over all its names, on both sides of every merge.
+    The texts are there before the first commit, and without git. A value that lost in a merge is named
+    there by its commit; --at shows the note as it was in that commit, or the text of an event.
+
+    Without a note: what changed in the vault since then, by commit, what is not committed first; each
+    note with the command that undoes it (--json). Events and briefings are only counted.
 
     note: an id, the beginning of an id, or a path; a deleted note is found by these too
     at: show the whole note as it was at this commit, or the text of this event
+    since: of the whole vault: 7d, 2w, 3m or a date; by default the last 7 days
     number: how many commits are shown, and how many texts
 
     Example: cortex history decision-save-lookup
     Example: cortex history decision-save-lookup --at HEAD~3
     Example: cortex history decision-save-lookup --at 20261122t210605z-xb2xvmsmhd
+    Example: cortex history --since 2w
     """
+    if not note or since is not None:
+        return _whole_history(vault, caller, note or at, since, number)
+    return _history_of_note(vault, caller, note, at, number)
+
+
+def _history_of_note(vault: Vault, caller: Caller, note: str, at: str, number: int) -> History:
     no_git = _missing_git_error(vault)
     known = query_index(
         vault, caller.progress, lambda index: _find_known_note(index.catalogue, note)
@@ -126,6 +140,20 @@ def history(
         texts=tuple(_read_event_text(vault, event, event_paths[event]) for event in newest_events),
         hint=f"{no_git.message}; {no_git.hint}" if no_git else hint,
     )
+
+
+def _whole_history(
+    vault: Vault, caller: Caller, named: str, since: int | None, number: int
+) -> History:
+    """The history of the vault. Raises `InvalidInputError` if a note or a commit is named, too."""
+    if named:
+        hint = "cortex history NOTE shows all of it, cortex history --since 2w what changed in the vault"
+        raise InvalidInputError("--since is for the whole vault, --at for a note", hint)
+    if checkout.find_repository(vault.root) is None and (error := _missing_git_error(vault)):
+        raise error
+    commits, more = recent_commits(vault, caller, since, number)
+    hint = "" if commits else "nothing changed since then; --since looks further back"
+    return History("", "", more=more, commits=commits, hint=hint)
 
 
 def _missing_git_error(vault: Vault) -> NotFoundError | None:

@@ -4,10 +4,13 @@ failed events into the inbox."""
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import cast
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_event_path
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import SET_ASIDE_STATUSES, decode_text
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import (
     ConflictError,
@@ -27,11 +30,19 @@ from cortex.core.normalize.changes import (
 from cortex.core.normalize.handlers import amend_note, changes_for_event
 from cortex.core.normalize.topic_upsert import EDIT_SOURCE, record_from_note, upsert_record
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import restore_previous_status, with_updated, without_supersedes
+from cortex.core.notes.edit import (
+    restore_previous_status,
+    with_fields,
+    with_provenance,
+    with_updated,
+    without_supersedes,
+)
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import did_you_mean, format_count, one_line
 from cortex.core.text.value import NamedTuple
+from cortex.core.text.yaml_writer import YamlValue
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.history import history
@@ -52,15 +63,21 @@ from cortex.operations.upkeep.normalize import INBOX_LOCK_TIMEOUT_SECONDS
 from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     load_event,
+    preserve_text,
     with_text_of_removal,
 )
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import erased, files, settings
-from cortex.vault.git import objects
+from cortex.vault.git import git_cli, objects
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
 
 REFUSED = "refused"
+# Of a version of then: what an id is made of, what another note says as well, what Cortex counts by.
+_FIELDS_THAT_STAY = (
+    "id", "project", "scope", "topic", "created", "updated", "provenance", "supersedes", "superseded_by",
+    "superseded_at", "superseded_because", "merge_conflicts", "line_digest",
+)  # fmt: skip
 _MAX_VERSIONS = 1000  # commits and events of one note that are looked at
 
 
@@ -81,7 +98,7 @@ class _RestoreTarget(NamedTuple):
     replacement_command_name: str  # by which `supersede` takes it; empty when it does not
 
 
-def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
+def restore(vault: Vault, caller: Caller, ids: list[NoteName], *, at: str = "") -> RestoreResult:
     """Bring back what was archived, deleted, superseded or pruned.
 
     A record that is there gets the status that it had; one that was superseded, and the one in its
@@ -90,10 +107,15 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     commit had it, with what its later events say; without a commit as its events say. Of several,
     those that cannot be restored stop no other.
 
+    With --at the record gets the text and fields that it had in a commit, as a new version; its
+    project, scope and topic, what replaces what, and where it came from stay.
+
     ids: the records: ids, or the beginnings of ids
+    at: the commit, such as HEAD; cortex history ID shows those of a record
 
     Example: cortex restore use-sqlite-k3f7q2
     Example: cortex restore use-sqlite-k3f7q2 use-files-p2r6wq
+    Example: cortex restore use-sqlite-k3f7q2 --at HEAD~3
     """
     there, problems = query_fresh(
         vault, caller, lambda index: {name: _find_target(index, name) for name in ids}
@@ -101,7 +123,8 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     changes = []
     for name, target in there.items():
         try:
-            changes.append(_restore(vault, caller, name, target))
+            then = (vault, caller, name, target)
+            changes.append(_restore_version(*then, at) if at else _restore(*then))
         except (CortexError, OSError) as error:
             if len(there) == 1:
                 raise
@@ -219,6 +242,60 @@ def _restore(
 
             edit_note(vault, target.replacement.path, without)
     return edit_record(vault, caller, row, "restored", edit)
+
+
+def _restore_version(
+    vault: Vault, caller: Caller, name: str, target: _RestoreTarget | None, at: str
+) -> RecordChange:
+    """Give a record the text and fields that it had in a commit."""
+    listed = erased.read_list(vault.root)
+    then = history(vault, caller, name, at=at)
+    data = then.text.encode("utf-8", "surrogateescape")
+    if hash_of_id(then.id) in listed.records or erased.blob_id(data, len(then.at)) in listed.blobs:
+        raise NotFoundError(f"what {name} said there was erased", "")
+    if is_event_id(then.at):
+        text = command("history", then, "--at", then.at)
+        hint = f"{text} | {command('revise', then, '--body', '-')}"
+        raise InvalidInputError(f"{at} is an event, and no commit", hint)
+    how = f"as git had it in {then.at[:10]}"
+    if target is None:
+        return _publish_restored(vault, then.id or then.path, then.path, data, how)
+    row, old = target.row, notes.read_strict(data, then.path)
+    is_committed = files.read(vault.root, row.path) == objects.read_at_revision(
+        vault.root, "HEAD", row.path
+    )
+
+    def edit(note: Note, row: NoteRow) -> Edited:
+        restored = _as_it_was(note, old)
+        if restored is note:
+            return Edited(note, hint="it says the same now")
+        if is_committed:
+            head = git_cli.head_commit(vault.root)[:12]
+            return Edited(restored, command("restore", row, "--at", head), how)
+        kept, event = preserve_text(vault, caller, note)
+        restored = with_provenance(restored, kept.provenance()[0])
+        text = command("history", row, "--at", event)
+        undo = f"{text} | {command('revise', row, '--body', '-')}"
+        return Edited(
+            restored, undo, f"{how}; the text before was in no commit, and is an event now"
+        )
+
+    return edit_record(vault, caller, row, "restored", edit)
+
+
+def _as_it_was(note: Note, old: Note) -> Note:
+    """The note with text and fields of an older version, but for what other notes and events say, too;
+    itself if nothing differs."""
+    kept = {*_FIELDS_THAT_STAY}
+    if "superseded" in (note.get("status").lower(), old.get("status").lower()):
+        kept |= {key for key in (*note.fields, *old.fields) if key.startswith("status")}
+    keys = [key for key in dict.fromkeys((*old.fields, *note.fields)) if key not in kept]
+    changed = {
+        key: old.fields.get(key, "") for key in keys if old.fields.get(key) != note.fields.get(key)
+    }
+    body = sanitize_text(decode_text(old.body)).encode()
+    restored = with_fields(note, cast("Mapping[str, YamlValue]", changed)) if changed else note
+    return restored if body == note.body else restored._replace(body=body)
 
 
 def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:

@@ -144,11 +144,26 @@ def _read_blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
 def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
     """The commits that touched these paths, newest first, with the merges where both sides did;
     parents are the next older commits of this list."""
+    flags = (
+        "--full-history",
+        "--simplify-merges",
+        "--parents",
+        "--date-order",
+        "--diff-merges=first-parent",
+    )
+    return _read_log(root, flags, names)
+
+
+def list_recent_commits(root: str, since: int) -> list[NoteCommit]:
+    """The commits since a second that changed files of the vault, without merges, newest first."""
+    return _read_log(root, ("--no-merges", f"--since=@{max(since, 0)} +0000"), ["."])
+
+
+def _read_log(root: str, flags: Sequence[str], paths: Sequence[str]) -> list[NoteCommit]:
     words = [
-        "log", *objects.RAW, "--full-history", "--simplify-merges", "--parents", "--no-renames",
-        "--date-order", "--diff-merges=first-parent", "--relative",
+        "log", *objects.RAW, "--no-renames", "--relative", *flags,
         "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%x01%H%x01%P%x01%ad%x01%an%x01%s",
-        "--end-of-options", "HEAD", "--", *names,
+        "--end-of-options", "HEAD", "--", *paths,
     ]  # fmt: skip
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
     commits: list[NoteCommit] = []

@@ -1,0 +1,143 @@
+"""What changed in the vault: its last commits, the notes that each touched, and what undoes that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.layout import is_among_briefings, is_event_path
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.parameters import Time
+from cortex.core.notes import note as notes
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.refresh import query_index
+from cortex.operations.find.resolve_note import command
+from cortex.vault.git import changes, git_cli, note_history, objects
+from cortex.vault.git.note_history import NoteCommit
+from cortex.vault.locate import Vault
+
+_WEEK_SECONDS = 7 * 24 * 3600
+_MAX_NOTES = 100  # of one commit
+_MAX_READ = 1000  # notes that are gone or elsewhere now, and are read in git
+Change: TypeAlias = Literal["added", "changed", "removed", "renamed"]
+_CHANGES: dict[str, Change] = {"A": "added", "D": "removed"}
+
+
+class ChangedNote(NamedTuple):
+    """A note that a commit touched."""
+
+    id: str
+    title: str
+    type: str
+    path: str  # relative to the vault: after the commit, or before it when that removed the note
+    change: Change
+    undo: str  # the command that undoes it; empty where none of Cortex's does
+    before: str = ""  # its path, of one that was renamed
+    file: str = ""  # absolute path, where the note is now; empty when it is gone
+
+
+class VaultCommit(NamedTuple):
+    """A commit of the vault, or what is not committed yet."""
+
+    commit: str  # empty for what is not committed
+    at: Time
+    author: str
+    subject: str
+    notes: tuple[ChangedNote, ...]
+    more: int  # notes that were left out
+    events: int
+    briefings: int
+    others: int  # files that are no notes
+
+
+def recent_commits(
+    vault: Vault, caller: Caller, since: int | None, number: int
+) -> tuple[tuple[VaultCommit, ...], int]:
+    """The newest commits that touched the vault, before them what is not committed, and how many were
+    left out. Merges are not among them: what they joined is."""
+    begin = epoch_seconds(caller.now) - _WEEK_SECONDS if since is None else since
+    found = note_history.list_recent_commits(vault.root, begin)
+    waiting = tuple((one.kind, one.path, "") for one in changes.list_status(vault.root, (".",)))
+    head = ("HEAD",) if git_cli.has_commit(vault.root) else ()
+    mine = [NoteCommit("", head, "", "you", "not committed yet", waiting)] if waiting else []
+    shown = [*mine, *found[:number]]
+    told = query_index(vault, caller.progress, lambda index: _tell(vault, index.catalogue, shown))
+    return told, len(found) - len(found[:number])
+
+
+def _tell(
+    vault: Vault, catalogue: Catalogue, commits: Sequence[NoteCommit]
+) -> tuple[VaultCommit, ...]:
+    rows, elsewhere = dict[str, NoteRow](), dict[tuple[str, str], str]()
+    for commit in commits:
+        for status, path, blob in commit.changes:
+            if _kind_of(path) != "note":
+                continue
+            if status != "D" and (row := catalogue.row_at(path)):
+                rows[path] = row
+            elif blob or commit.parents:
+                elsewhere[commit.id, path] = blob or f"{commit.parents[0]}:./{path}"
+    texts = objects.read_blobs(vault.root, list(elsewhere.values())[:_MAX_READ])
+    old = {key: notes.read(texts.get(name, b"")) for key, name in elsewhere.items()}
+    ids = {note.get("id") for note in old.values()} - {""}
+    by_id = {row.id: row for row in catalogue.find(NoteFilter(ids=ids), "path")}
+
+    def note_of(commit: NoteCommit, status: str, path: str) -> ChangedNote:
+        note = old.get((commit.id, path)) or notes.read(b"")
+        row = (rows.get(path) if status != "D" else None) or by_id.get(note.get("id"))
+        name = path.rpartition("/")[2].removesuffix(".md")
+        id_, title, type_ = note.get("id") or path, note.title or name, note.get("type")
+        id_, title, type_ = (row.id, row.title, row.type) if row else (id_, title, type_)
+        change, file = _CHANGES.get(status, "changed"), f"{vault.root}/{row.path}" if row else ""
+        undo = _undo(row, id_, change, commit.parents)
+        return ChangedNote(id_, title, type_, path, change, undo, file=file)
+
+    told = []
+    for commit in commits:
+        kinds = Counter(_kind_of(path) for _, path, _ in commit.changes)
+        touched = _join_moves([
+            note_of(commit, status, path)
+            for status, path, _ in commit.changes
+            if _kind_of(path) == "note"
+        ])  # fmt: skip
+        about = commit.id, commit.date, commit.author, commit.subject
+        shown, more = tuple(touched[:_MAX_NOTES]), max(0, len(touched) - _MAX_NOTES)
+        counts = kinds["event"], kinds["briefing"], kinds["other"]
+        told.append(VaultCommit(*about, shown, more, *counts))
+    return tuple(told)
+
+
+def _join_moves(touched: Sequence[ChangedNote]) -> list[ChangedNote]:
+    """The notes; one that is gone here and came there, by its id, was renamed."""
+    gone = {one.id: one.path for one in touched if one.change == "removed"}
+    found = []
+    for one in touched:
+        before = gone.get(one.id, "") if one.change == "added" else ""
+        found.append(one._replace(change="renamed", before=before, undo="") if before else one)
+    moved = {one.id for one in found if one.before}
+    return [one for one in found if one.change != "removed" or one.id not in moved]
+
+
+def _undo(row: NoteRow | None, id_: str, change: str, parents: Sequence[str]) -> str:
+    """The command that undoes a change: none for a person's own note, in which Cortex does not write,
+    nor for a session, which is made of its events."""
+    if change == "removed":
+        return "" if row or id_.endswith(".md") else command("restore", id_)
+    if row is None or row.id == row.path or row.tier == TIER_TRAIL:
+        return ""
+    if change == "added":
+        return command("archive", row) if row.tier == TIER_CURRENT else ""
+    is_text = row.type != "session" and parents
+    return command("restore", row, "--at", parents[0][:12]) if is_text else ""
+
+
+def _kind_of(path: str) -> str:
+    if is_event_path(path):
+        return "event"
+    is_note = path.endswith(".md") and "/." not in f"/{path}"
+    return "briefing" if is_among_briefings(path) else "note" if is_note else "other"
