@@ -42,8 +42,10 @@ from cortex.operations.records.restore import RestoreResult, RetryResult
 from cortex.operations.records.save import SaveResult
 from cortex.operations.sessions.context import ContextResult
 from cortex.operations.sessions.import_ import ImportResult
+from cortex.operations.sessions.origin import Origin
 from cortex.operations.sessions.reflect import ReflectResult
 from cortex.operations.sessions.session_list import SessionResult
+from cortex.operations.sessions.transcript import Transcript
 from cortex.operations.share.erase_history import EraseResult
 from cortex.operations.share.git import GitDriversResult, MergeResult
 from cortex.operations.share.sync import SyncResult
@@ -287,6 +289,9 @@ class Vault:
     def normalize(self, *, dry_run: bool = False) -> NormalizeResult:
         """Turn the events of the inbox into records."""
 
+    def origin(self, note: str) -> Origin:
+        """Show where a note came from, down to the sentence."""
+
     def pin(self, id: str, *, remove: bool = False) -> RecordChange:
         """Pin a record: it never decays nor is archived by itself."""
 
@@ -482,6 +487,11 @@ class Vault:
 
     def topic(self, title: str = "", *, type: str = "", project: str = "") -> TopicListing:
         """List the topics, or suggest one for a title."""
+
+    def transcript(
+        self, session: str, *, find: str = "", from_: int = 1, number: int = 50
+    ) -> Transcript:
+        """Read the turns of a session, as its transcript has them."""
 
     def update(
         self,

@@ -215,7 +215,9 @@ class ClaudeReader(TranscriptReader):
             elif part.get("type") == "text":
                 self._add_message_text(part.get("text"), id_, line_id or id_)
             elif part.get("type") == "tool_use" and isinstance(part.get("input"), dict):
-                self._read_tool_call(get_str(part, "name"), part["input"], get_str(part, "id"))
+                tool, call = get_str(part, "name"), get_str(part, "id")
+                self.add_call(tool, part["input"], call)
+                self._read_tool_call(tool, part["input"], call)
 
     def _add_message_text(self, text: object, message: str, line: str) -> None:
         """Add one text of a message once, though a growing message may be written several times."""
@@ -284,6 +286,7 @@ class ClaudeReader(TranscriptReader):
         answer = text_content(part.get("content"))
         if not isinstance(call, str):
             return
+        self.answer_call(call, answer, failed=failed)
         if call in self.pending_tasks:
             step, task = self.pending_tasks.pop(call), get_dict(result, "task")
             number = str(task["id"]) if "id" in task else _task_number(answer)
@@ -389,5 +392,6 @@ HOST = Host(
     context_key=NESTED_CONTEXT,
     context_events=("session-start", "user-prompt-submit"),
     reader=ClaudeReader,
+    resume_command=("claude", "--resume"),
     transcript_folders=("projects",),
 )

@@ -162,6 +162,7 @@ class CodexReader(TranscriptReader):
             self._read_message("response_item", is_agent, text, get_str(item, "id"))
         elif kind == "local_shell_call":
             action = get_dict(item, "action")
+            self.add_call("shell", action, call)
             self._read_command(action.get("command"), get_str(action, "working_directory"), call)
         elif kind in ("function_call", "custom_tool_call"):
             arguments = item.get("arguments" if kind == "function_call" else "input")
@@ -169,6 +170,7 @@ class CodexReader(TranscriptReader):
         elif kind in ("function_call_output", "custom_tool_call_output"):
             text, code = tool_output(item.get("output"))
             self._read_answers(call, item.get("output"))
+            self.answer_call(call, text, failed=code not in ("", "0"))
             self.finish_call(call, code not in ("", "0"), text, code, known=bool(code))
 
     def _read_message(self, source: str, is_agent: bool, text: object, id_: str) -> None:
@@ -207,6 +209,7 @@ class CodexReader(TranscriptReader):
         table: object = arguments
         if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
             table = parse_json_object(arguments.encode("utf-8", "replace"))
+        self.add_call(name, table or arguments, call)
         if name == "apply_patch":
             in_table = isinstance(table, dict) and (table.get("input") or table.get("patch"))
             self._read_patch(in_table if isinstance(table, dict) else arguments, "", call)
@@ -304,5 +307,6 @@ HOST = Host(
     context_events=("session-start", "user-prompt-submit"),
     json_events=("stop", "subagent-stop"),
     reader=CodexReader,
+    resume_command=("codex", "resume"),
     transcript_folders=("sessions", "archived_sessions"),
 )

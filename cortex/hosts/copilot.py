@@ -72,6 +72,7 @@ class CopilotReader(TranscriptReader):
         arguments = about.get("arguments")
         if isinstance(arguments, str):
             arguments = parse_json_object(arguments.encode("utf-8", "replace"))
+        self.add_call(tool, arguments, call)
         if not isinstance(arguments, dict):
             return
         if tool in _SHELL_TOOLS:
@@ -88,6 +89,7 @@ class CopilotReader(TranscriptReader):
             text = text_content(result.get("content") if isinstance(result, dict) else result)
         code = text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ")
         code = code if code.isdecimal() and len(code) < 4 else ""
+        self.answer_call(about.get("toolCallId"), text, failed=failed or code not in ("", "0"))
         self.finish_call(about.get("toolCallId"), failed or code not in ("", "0"), text, code)
 
 
@@ -131,5 +133,6 @@ HOST = Host(
     context_key="additionalContext",
     is_briefed_once=True,
     reader=CopilotReader,
+    resume_command=("copilot", "--resume"),
     transcript_folders=("session-state",),
 )  # fmt: skip

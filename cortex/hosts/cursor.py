@@ -49,6 +49,7 @@ class CursorReader(TranscriptReader):
                 _, marked, rest = text.partition(_QUERY_START)
                 self.add_prompt(rest.partition(_QUERY_END)[0] if marked else text, "")
         elif part.get("type") == "tool_use" and role == "assistant" and isinstance(arguments, dict):
+            self.add_call(part.get("name"), arguments, get_str(part, "id"))
             if tool in _EDIT_TOOLS:
                 self.add_edit(get_str(arguments, *_PATH_KEYS), "")
             elif tool in ("todowrite", "todo_write"):

@@ -38,6 +38,7 @@ HOST = Host(
     make_entry=make_entry,
     next_step="start Gemini CLI anew; /hooks lists them",
     model_command=("gemini", "-p", "", "--output-format", "json", "--skip-trust"),
+    resume_command=("gemini", "--resume"),
     settings_folder=".gemini",
     settings_file="settings.json",
     fields=FIELDS | {"message": ("prompt_response",), "turn": (), "moment": ("timestamp",)},

@@ -89,6 +89,7 @@ class Host(NamedTuple):
     # Transcripts
     reader: type[TranscriptReader] | None = None  # None: it has none that Cortex can read
     transcript_folders: tuple[str, ...] = ()  # below its home folder; none: cannot be imported
+    resume_command: tuple[str, ...] = ()  # goes on with the session whose id stands behind it
 
     # Its own program, if it answers a prompt on standard input without tools and our hooks.
     model_command: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from cortex.core.text.value import NamedTuple
 AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
 REPLY = "reply"  # of the person within a turn: an answer, a refusal, what was typed meanwhile
 FILE_CHANGE, COMMAND_RUN, PLAN = "changed", "ran", "plan"
+TOOL_CALL = "called"  # of a reader with `calls`, where `id` finds the call
 COMMIT, PULL_REQUEST = "committed", "proposed"
 AMENDED = "amended"  # the text of such a commit
 NO_HASH = "commit"  # in the place of a hash that was not printed

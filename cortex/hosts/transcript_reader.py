@@ -19,6 +19,14 @@ _CODE_STARTS = (b"\\u00", b"\\r", b"\\b", b"\x1b")  # escape, carriage return, b
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it
 
 
+class ToolCall:
+    """A call of a tool, whole, and what came of it."""
+
+    def __init__(self, name: str, given: object) -> None:
+        self.name, self.given = name, given
+        self.output, self.failed = "", False
+
+
 class ParsedLines(NamedTuple):
     """What some lines of a transcript tell, and the reader that has read them."""
 
@@ -48,6 +56,7 @@ class TranscriptReader:
         self.copied: set[str] = set()  # lines that are passed over, by `copy_key`
         # id of a call -> its command, else what it does
         self.pending_calls: dict[str, tuple[str, list[TranscriptItem]]] = {}
+        self.calls: dict[str, ToolCall] | None = None  # kept for whoever sets a table here
 
     @staticmethod
     def is_transcript(_folder: str, _name: str) -> bool:
@@ -143,6 +152,18 @@ class TranscriptReader:
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""
         self._add_text(transcript_item.SUMMARY, text, id_)
+
+    def add_call(self, name: object, given: object, call: str) -> None:
+        """A tool is called, each call once."""
+        if self.calls is not None and (call not in self.calls or not call):
+            key = call or f"without an id: {len(self.calls)}"
+            self.calls[key] = ToolCall(name if isinstance(name, str) else "", given)
+            self.items.append(self._new_item(transcript_item.TOOL_CALL, "", key))
+
+    def answer_call(self, call: object, output: str, *, failed: bool) -> None:
+        """What a call of a tool came to."""
+        if self.calls is not None and isinstance(call, str) and (one := self.calls.get(call)):
+            one.output, one.failed = output, failed
 
     def add_edit(self, path: object, call: str) -> None:
         """A tool is to change a file."""

@@ -50,13 +50,15 @@ class Parameter(NamedTuple):
     @property
     def flag(self) -> str:
         """How an option is written in full."""
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{self.name.rstrip('_').replace('_', '-')}"  # `from_` is `from`
 
     @property
     def metavar(self) -> str:
         """The value in a usage line: an option's choices if they are short, else the name."""
         choices = "|".join(choices_of(self.type))
-        return choices if self.is_option and 0 < len(choices) <= 40 else self.name.upper()
+        return (
+            choices if self.is_option and 0 < len(choices) <= 40 else self.name.rstrip("_").upper()
+        )
 
 
 class Declaration(NamedTuple):

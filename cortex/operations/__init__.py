@@ -22,6 +22,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "brief": ("operations.sessions.brief", "brief"),
     "context": ("operations.sessions.context", "context"),
     "session": ("operations.sessions.session", "session"),
+    "transcript": ("operations.sessions.transcript", "transcript"),
+    "origin": ("operations.sessions.origin", "origin"),
     "reflect": ("operations.sessions.reflect", "reflect"),
     "actions": ("operations.find.actions", "actions"),
     "meetings": ("operations.find.actions", "meetings"),
@@ -98,8 +100,8 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
-    "schema", "search", "show", "status", "timeline", "topic",
+    "actions", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
+    "recall", "remind", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})
 OPEN_VERBS = frozenset({"distill", "embed", "sync"})

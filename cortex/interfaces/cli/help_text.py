@@ -22,11 +22,11 @@ PEOPLE = {
 GROUPS = {
     "For people": tuple(name for names in PEOPLE.values() for name in names),
     "For agents, and who sets them up": (
-        "hooks", "mcp", "import", "session", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
+        "hooks", "mcp", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
         "reflect", "extract", "distill",
     ),
     "To look after records and the vault": (
-        "doctor", "history", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
+        "doctor", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
         "consolidate", "promote", "project", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
         "embed", "rebuild", "schema", "completion",
     ),

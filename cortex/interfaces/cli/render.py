@@ -25,7 +25,7 @@ _RENDERERS = {
         "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
-    "render_sessions": ("brief", "context", "distill", "extract", "import", "reflect", "session"),
+    "render_sessions": ("brief", "context", "distill", "extract", "import", "origin", "reflect", "session", "transcript"),
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "completion": lambda answer: answer.script.splitlines(),

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from cortex.core.text.strings import cortex_command, format_count, option_words, shorten
+from cortex.core.text.strings import cortex_command, format_count, one_line, option_words, shorten
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
+    first,
     format_counts,
     format_time,
     hint,
@@ -25,7 +26,7 @@ from cortex.interfaces.cli.text import (
 from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
 from cortex.interfaces.escape_terminal import escape
 
-_MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
+_MAX_OTHER_PROJECTS, _MAX_LIVE, _MAX_MATCHES = 5, 5, 20
 _REFLECT_SECTIONS = (
     "opening_intent", "questions", "journey", "discoveries", "friction", "patterns",
 )  # fmt: skip
@@ -94,6 +95,45 @@ def _prompt_row(prompt: Any) -> str:
 
 def _record_row(note: Any) -> str:
     return note_row(note, "", note.type, path(note.id))
+
+
+def transcript(answer: Any) -> Iterable[str]:
+    yield bold(answer.title)
+    ended = f" to {format_time(answer.ended)}" if answer.ended else ""
+    yield f"  {dim(answer.host, answer.project)}  {format_time(answer.started)}{ended}"
+    yield from ((f"  {dim(hint(f'go on: {answer.resume}'))}",) if answer.resume else ())
+    matches = set(answer.matches)
+    for turn in answer.turns:
+        yield ""
+        mark = f"  {yellow('found')}" if turn.number in matches else ""
+        about = f"  {dim(turn.about)}" if turn.about else ""
+        yield f"{turn.number}  {bold(turn.who)}  {dim(turn.at[:16].replace('T', ' '))}{about}{mark}"
+        yield from (escape(turn.text, lines=True),) if turn.text else ()
+        yield from (yellow("cut here"),) if turn.cut else ()
+        for tool in turn.tools:
+            failed = f"  {yellow('failed')}" if tool.failed else ""
+            yield f"  {dim(tool.name, tool.summary)}{failed}"
+    yield ""
+    if matches:
+        yield f"found in: {first([*map(str, answer.matches)], _MAX_MATCHES)}"
+    if left := answer.total - len(answer.turns):
+        yield f"{left:,} more of {answer.total:,} turns{hint(': --from, --number')}"
+    yield from section("subagents", (f"  {escape(name)}" for name in answer.subagents))
+    for word, one in (("before", answer.earlier), ("after", answer.later)):
+        if one:
+            yield f"{word}: {escape(one.title)}  {dim(one.id)}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def origin(answer: Any) -> Iterable[str]:
+    yield f"{bold(answer.title)}  {dim(path(answer.file))}"
+    for one in answer.sources:
+        yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(one.session, path(one.path or one.event))}"
+        turn = f", turn {one.turn}" if one.turn > 0 else ""
+        where = "" if turn else f" (transcript {one.transcript}: as it was captured)"
+        yield f"    {dim(f'{one.who}{turn}{where}')}"
+        yield f"{LONG_LINE_MARK}      {BOLD}{escape(one_line(one.sentence))}{OFF}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def context(answer: Any) -> Iterable[str]:

@@ -72,7 +72,7 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
     """
     rows = catalogue.find(IS_SESSION)
     ids = (name, name.removesuffix(".md").rpartition("/")[2], events.session_note_id(name))
-    matches = [row for row in rows if name == row.session or row.id in ids]
+    matches = [row for row in rows if name in (row.session, row.path) or row.id in ids]
     if not matches and len(name) >= _MIN_PREFIX_CHARS:
         matches = [row for row in rows if row.session.startswith(name) or row.id.startswith(name)]
     if len(matches) > 1:

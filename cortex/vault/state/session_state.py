@@ -26,6 +26,7 @@ STATE_FOLDER = "sessions"
 _LOCK_FILES = 64  # lock files; two sessions that share one wait for each other for milliseconds
 _MAX_BYTES = 200_000  # bytes of a file; more is nothing that we wrote
 _MAX_EXPECTED_TEXTS = 40  # texts
+_KEY_CHARS = 24  # of what `session_key` gives
 _MAX_SESSIONS = 2_000  # sessions; of more the oldest are forgotten
 
 
@@ -168,6 +169,15 @@ def read_deferred(vault: Vault, key: str) -> SessionCursor:
 def load_cursor(vault: Vault, key: str) -> SessionCursor:
     """How far the hooks have come in a session; an empty cursor when they know nothing of it."""
     return _after_attempt(vault, *_STATES.read(vault, key))
+
+
+def list_agents(vault: Vault, host: str, session: str) -> list[SessionCursor]:
+    """What is known of a session's subagents that have transcripts of their own."""
+    folder = os.path.join(vault.state_folder(), STATE_FOLDER)
+    keys = (name.removesuffix(".json") for name in files.list_folder(folder))
+    found = (load_cursor(vault, key) for key in keys if len(key) == _KEY_CHARS)
+    some = (one for one in found if (one.host, one.session) == (host, session) and one.agent)
+    return sorted(some, key=lambda one: one.agent)
 
 
 def passed_over(vault: Vault, since: str) -> Iterator[tuple[SessionCursor, str]]:

@@ -1,0 +1,136 @@
+"""A transcript turn by turn, as it is read: each a message, with the tools that its agent called next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
+from cortex.hosts import new_reader, transcript_item
+from cortex.hosts.tail import read_new_lines, read_partial_line
+from cortex.hosts.transcript_reader import ToolCall, parse_json_object
+
+USER, ASSISTANT, AGENT, HOST = "user", "assistant", "agent", "host"
+MAX_TEXT_CHARS, MAX_TOOL_CHARS = 20_000, 2_000  # of a turn, and of what a tool is given or answers
+_MAX_BYTES = 64 << 20  # of a transcript that are read
+_MAX_REDACTED_CHARS = 200_000  # far more than is shown, so that no half of a secret is
+_MAX_SUMMARY_CHARS = 120
+_NEAR_CHARS, _MAX_PLACES = 400, 50  # around a word that is found, by which it may be a secret
+_SPEAKERS = {
+    transcript_item.PROMPT: USER, transcript_item.REPLY: USER,
+    transcript_item.AGENT_TEXT: ASSISTANT, transcript_item.SUMMARY: HOST,
+}  # fmt: skip
+_TELLING_KEYS = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description")
+
+
+class ToolUse(NamedTuple):
+    """A call of a tool."""
+
+    name: str
+    summary: str  # one line
+    input: str
+    output: str
+    failed: bool
+    input_cut: bool = False
+    output_cut: bool = False
+
+
+class SessionTurn(NamedTuple):
+    """One message, and the tools that were called next."""
+
+    number: int  # from 1
+    at: str  # UTC; empty if the host has no times
+    who: str  # user, assistant, agent (who asks a subagent), host (a summary) or capture (by hand)
+    text: str
+    about: str = ""  # of a reply: the question, or what it refuses
+    tools: tuple[ToolUse, ...] = ()
+    cut: bool = False
+
+
+class SpokenTurns(NamedTuple):
+    """The turns of a transcript, whole and with secrets (`shown_turn` is for people), by the name of
+    their side chain, empty for the session's own."""
+
+    turns: dict[str, list[SessionTurn]]
+    trouble: str = ""  # what could not be read
+
+
+def read_turns(host: str, path: str) -> SpokenTurns:
+    """The turns of a transcript as it is now; of a last line that is torn nothing. Raises nothing."""
+    reader, look = new_reader(host), read_new_lines(path, most=_MAX_BYTES)
+    last = b"" if look.fault else read_partial_line(path, look.position)
+    lines = [*look.lines, *([last] if parse_json_object(last) else [])]
+    calls = reader.calls = dict[str, ToolCall]()
+    reader.prescan(lines)
+    turns: dict[str, list[SessionTurn]] = {"": []}
+    for item in reader.feed(lines):
+        said = turns.setdefault(item.sidechain, [])
+        if who := _SPEAKERS.get(item.kind):
+            who = AGENT if who == USER and (item.sidechain or reader.is_sidechain) else who
+            said.append(SessionTurn(len(said) + 1, item.at, who, item.text, item.about))
+        elif item.kind == transcript_item.TOOL_CALL:
+            if not said or said[-1].who != ASSISTANT:
+                said.append(SessionTurn(len(said) + 1, item.at, ASSISTANT, ""))
+            said[-1] = said[-1]._replace(tools=(*said[-1].tools, _tool_use(calls[item.id])))
+    counts = (look.bytes_left, "bytes"), (reader.skipped_lines, "lines")
+    left = ", ".join(f"{count:,} {what} were not read" for count, what in counts if count)
+    return SpokenTurns(turns, look.fault or left)
+
+
+def shown_turn(one: SessionTurn) -> SessionTurn:
+    """A turn without secrets, of at most `MAX_TEXT_CHARS` characters, and `MAX_TOOL_CHARS` of what a
+    tool was given and answered."""
+    text, cut = _clip(one.text, MAX_TEXT_CHARS)
+    tools = tuple(map(_shown_use, one.tools))
+    return one._replace(text=text, about=sanitize_text(one.about), tools=tools, cut=cut)
+
+
+def find_turns(turns: Sequence[SessionTurn], words: str) -> tuple[int, ...]:
+    """The numbers of the turns that hold all words, in any case; not as parts of secrets."""
+    wanted = words.lower().split()
+    return tuple(one.number for one in turns if wanted and _holds(one, wanted))
+
+
+def _holds(one: SessionTurn, words: Sequence[str]) -> bool:
+    said = (f"{use.name}\n{use.input}\n{use.output}" for use in one.tools)
+    text = "\n".join((one.about, one.text, *said))
+    low = text.lower()
+    return all(word in low for word in words) and all(_shows(text, low, word) for word in words)
+
+
+def _shows(text: str, low: str, word: str) -> bool:
+    at = low.find(word)
+    for _ in range(_MAX_PLACES):
+        near = text[max(0, at - _NEAR_CHARS) : at + _NEAR_CHARS]
+        if at < 0 or word in sanitize_text(near).lower():
+            return at >= 0
+        at = low.find(word, at + _NEAR_CHARS)
+    return False
+
+
+def _tool_use(call: ToolCall) -> ToolUse:
+    given = call.given if isinstance(call.given, dict) else {"command": call.given}
+    telling = (given[key] for key in (*_TELLING_KEYS, *given) if given.get(key))
+    summary = _as_text(next(telling, ""))
+    return ToolUse(call.name, summary, _as_text(call.given), call.output, call.failed)
+
+
+def _shown_use(use: ToolUse) -> ToolUse:
+    texts = [_clip(text, MAX_TOOL_CHARS) for text in (use.name, use.summary, use.input, use.output)]
+    (name, _), (summary, _), (given, input_cut), (output, output_cut) = texts
+    line = shorten(summary, _MAX_SUMMARY_CHARS)
+    return ToolUse(name, line, given, output, use.failed, input_cut, output_cut)
+
+
+def _clip(text: str, most: int) -> tuple[str, bool]:
+    clean = sanitize_text(text[:_MAX_REDACTED_CHARS])
+    return clean[:most], len(clean) > most or len(text) > _MAX_REDACTED_CHARS
+
+
+def _as_text(given: object) -> str:
+    """What a tool is given: a text, or a line `key: value` for each of its values."""
+    if isinstance(given, dict):
+        return "\n".join(f"{key}: {_as_text(value)}" for key, value in given.items())
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)

@@ -1,0 +1,216 @@
+"""The turns of a session as its transcript on this machine has them, else as they were captured."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Annotated
+
+from cortex.core.distill.answer import DONE, said_in
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
+from cortex.core.model.parameters import Between, Time
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.normalize.handlers import parse_event
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
+from cortex.hosts import HOST_NAMES, has_transcripts, load_host, transcript_files, transcript_turns
+from cortex.hosts.transcript_turns import ASSISTANT, USER, SessionTurn, read_turns, shown_turn
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.hits import NoteRef
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.find.show import read_note
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.vault import files
+from cortex.vault.locate import Vault, find_vault
+from cortex.vault.state import session_state
+
+MAX_TURNS = 1_000
+HERE, GONE, NO_TRANSCRIPT = "here", "gone", "none"
+CAPTURE = "capture"  # who says what somebody captured by hand
+_HAND_TYPES = ("manual", "observation", "passive", "meeting")  # of events
+# An id of a host's own: no option of a command, and long enough to be nobody else's session.
+_ID_RE = lazy_re(r"[0-9A-Za-z][0-9A-Za-z_-]{15,99}")
+
+
+class Transcript(NamedTuple):
+    """Turns of a session, from its transcript or, where there is none, from its events."""
+
+    session: str  # its name; of a subagent with `/` and its own behind it
+    id: str  # of its note, as are path and title
+    path: str
+    title: str
+    project: str
+    host: str
+    started: Time
+    ended: Time
+    resume: str  # the command that goes on with it; empty where there is none
+    transcript: str  # here, gone (it was, and is not any more) or none
+    turns: tuple[SessionTurn, ...]
+    total: int
+    matches: tuple[int, ...]  # numbers of the turns with the words that were looked for
+    subagents: tuple[str, ...]  # names by which the turns of subagents are shown
+    earlier: NoteRef | None  # the session before it in its project
+    later: NoteRef | None
+    hint: str
+    problems: tuple[Problem, ...]
+
+
+class FoundTranscript(NamedTuple):
+    """What this machine has of the transcript of a session, and of its subagents."""
+
+    host: str
+    state: str
+    turns: dict[str, list[SessionTurn]]  # by subagent; those of the session itself first
+    problems: tuple[Problem, ...] = ()
+
+
+def transcript(
+    vault: Vault, caller: Caller, session: str, *, find: str = "",
+    from_: Annotated[int, Between(1, 1_000_000)] = 1,
+    number: Annotated[int, Between(1, MAX_TURNS)] = 50,
+) -> Transcript:  # fmt: skip
+    """Read the turns of a session, as its transcript has them.
+
+    Transcripts are those that hooks or an import read on this machine; of a session without one the
+    answer has what was captured of it. Secrets are taken out; what is long is cut, and says so.
+
+    session: the session's name, or the id or path of its note; /NAME behind it shows a subagent
+    find: words, in any case: the answer names the turns that hold all of them
+    from_: the number of the first turn
+    number: how many turns at the most
+
+    Example: cortex transcript 5f1c2d3e
+    Example: cortex transcript 5f1c2d3e --find "exit code" --from 20
+    """
+
+    def look(index: IndexSession) -> tuple[NoteRow, str, list[NoteRow]]:
+        rows = index.catalogue.find(IS_SESSION)
+        try:
+            return find_session(index.catalogue, session), "", rows
+        except NotFoundError:
+            whole, slash, agent = session.rpartition("/")
+            if not slash or agent.endswith(".md"):
+                raise
+            return find_session(index.catalogue, whole), agent, rows
+
+    (row, agent, rows), problems = query_fresh(vault, caller, look)
+    name, note, hint = session_name(row), read_note(vault, row.path), ""
+    ids = sorted(row.events)
+    hosts = (event.host for id_ in ids if (event := read_event(vault, id_)[1]) and event.host)
+    found = find_transcript(vault, name, next(hosts, ""))
+    if not found.turns:
+        hint = f"transcript {found.state}: these are the turns that were captured"
+        problems.append(Problem(name, hint, "cortex import reads transcripts of this machine"))
+        ordered = filter(None, (read_event(vault, id_)[1] for id_ in ids))
+        found = found._replace(turns={"": captured_turns(ordered)})
+    named = {f"{name}/{one}" if one else name: turns for one, turns in found.turns.items()}
+    if (shown := f"{name}/{agent}" if agent else name) not in named:
+        others = f"there are: {', '.join([*named][1:]) or 'none'}"
+        raise NotFoundError(f"{name} has no subagent {agent!r}", others)
+    turns = named[shown]
+    return Transcript(
+        shown, row.id, row.path, row.title, row.project, found.host,
+        (note.get("started") if note else "") or row.created, note.get("ended") if note else "",
+        _resume_command(vault, found, name), found.state,
+        tuple(map(shown_turn, turns[from_ - 1 : from_ - 1 + number])), len(turns),
+        transcript_turns.find_turns(turns, find), tuple([*named][1:]), *_neighbours(rows, row), hint,
+        (*problems, *found.problems),
+    )  # fmt: skip
+
+
+def read_event(vault: Vault, id_: str) -> tuple[str, Event | None]:
+    """The path of an event and the event; an empty path and None where it cannot be read."""
+    layout = vault.layout()
+    for place in (layout.event, layout.pending, layout.failed) if events.is_event_id(id_) else ():
+        with suppress(CortexError, OSError):
+            return place(id_), parse_event(files.read(vault.root, place(id_)), place(id_))
+    return "", None
+
+
+def find_transcript(vault: Vault, session: str, host: str) -> FoundTranscript:
+    """The transcript of a session, where hooks and imports of this user wrote down that it lies, else
+    where it lies in its host's own folder. Its path is taken from no note."""
+    state, hint = NO_TRANSCRIPT, "the file may be damaged, or too long"
+    for name in filter(has_transcripts, (host,) if host in HOST_NAMES else HOST_NAMES):
+        known = session_state.load_cursor(vault, session_state.session_key(name, session))
+        path = known.transcript if known.session == session else ""
+        host, state = (name, GONE) if path else (host, state)
+        if path := path if _is_file(path) else _find_in_host_folder(vault, name, session):
+            agents = session_state.list_agents(vault, name, session)
+            paths = {one.agent: one.transcript for one in agents if _is_file(one.transcript)}
+            read = {agent: read_turns(name, at) for agent, at in {"": path, **paths}.items()}
+            turns = read[""].turns | {agent: one.turns[""] for agent, one in read.items()}
+            problems = (Problem(path, one.trouble, hint) for one in read.values() if one.trouble)
+            return FoundTranscript(name, HERE, turns, tuple(problems))
+    return FoundTranscript(host, state, {})
+
+
+def _is_file(path: str) -> bool:
+    """Whether a transcript lies there: no link, which may lead anywhere, and no pipe."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _find_in_host_folder(vault: Vault, host: str, session: str) -> str:
+    """The transcript of a session that worked in a folder of this vault; empty for none. The name came
+    with a note: it must not show what was said elsewhere."""
+    folders = transcript_files.transcript_folders(host, os.environ)
+    for folder in folders if _ID_RE.fullmatch(session) else ():
+        for path in transcript_files.list_paths(host, folder):
+            if session in path[len(folder) :] and _is_file(path):
+                one = transcript_files.read_info(host, path)
+                is_its_own = one.session == session and not one.subagent
+                with suppress(CortexError, ValueError):
+                    root = find_vault("", one.cwd, {}).root if os.path.isdir(one.cwd) else ""
+                    if is_its_own and root == vault.root:
+                        return path
+    return ""
+
+
+def captured_turns(ordered: Iterable[Event]) -> list[SessionTurn]:
+    """What was said, by the events of a session."""
+    said = [
+        (event, one)
+        for event in ordered
+        if event.type != events.DISTILLED and event.text != events.PLACEHOLDER_TEXTS.get(event.type)
+        for one in said_in(event)
+        if one.role != DONE
+    ]
+    return [
+        SessionTurn(number, event.at, _speaker(event, one.role), one.text, one.about)
+        for number, (event, one) in enumerate(said, 1)
+    ]
+
+
+def _speaker(event: Event, role: str) -> str:
+    is_by_hand = event.type in _HAND_TYPES and event.source != "mcp"
+    return CAPTURE if is_by_hand else USER if role == USER else ASSISTANT
+
+
+def _resume_command(vault: Vault, found: FoundTranscript, name: str) -> str:
+    """The command of a session's host that goes on with it, if it ran on this machine."""
+    if found.host not in HOST_NAMES or found.state == GONE or not _ID_RE.fullmatch(name):
+        return ""
+    command = load_host(found.host).resume_command
+    known = session_state.load_cursor(vault, session_state.session_key(found.host, name))
+    is_here = found.state == HERE or known.session == name
+    return " ".join((*command, name)) if command and is_here else ""
+
+
+def _neighbours(rows: list[NoteRow], row: NoteRow) -> tuple[NoteRef | None, NoteRef | None]:
+    """The sessions before and after one, of its project; none of headless runs."""
+    near = {
+        (one.created, one.id): NoteRef(one.id, one.type, one.title, one.path)
+        for one in rows
+        if one.project == row.project and not events.is_headless(one.session)
+    }
+    now = row.created, row.id
+    earlier, later = (key for key in near if key < now), (key for key in near if key > now)
+    return near.get(max(earlier, default=("", ""))), near.get(min(later, default=("", "")))
