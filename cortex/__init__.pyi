@@ -16,6 +16,7 @@ from cortex.operations.care.doctor import DoctorResult
 from cortex.operations.care.embed import EmbedResult, RebuildResult
 from cortex.operations.care.hooks import HooksResult
 from cortex.operations.care.init import InitResult
+from cortex.operations.care.review import ReviewResult
 from cortex.operations.care.status import StatusResult
 from cortex.operations.distill.distill import DistillResult
 from cortex.operations.distill.extract import ExtractResult
@@ -370,6 +371,9 @@ class Vault:
 
     def retry(self, event: str) -> RetryResult:
         """Move a failed event back into the inbox."""
+
+    def review(self, *, number: int = 20) -> ReviewResult:
+        """List what waits for a person's look."""
 
     def revise(
         self,

@@ -56,6 +56,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "restore": ("operations.records.restore", "restore"),
     "consolidate": ("operations.records.consolidate", "consolidate"),
     "status": ("operations.care.status", "status"),
+    "review": ("operations.care.review", "review"),
     "doctor": ("operations.care.doctor", "doctor"),
     "promote": ("operations.projects.promote", "promote"),
     "project": ("operations.projects.project", "project"),
@@ -101,7 +102,7 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
     "actions", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
-    "recall", "remind", "schema", "search", "show", "status", "timeline", "topic", "transcript",
+    "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})
 OPEN_VERBS = frozenset({"distill", "embed", "sync"})

@@ -24,7 +24,7 @@ IMMUTABLE_KEYS = ("id", "type")
 # What one event alone can say of a topic's record: it stands and falls with the text, as in
 # `core/normalize/topic_upsert.py`.
 _KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session")
-_LATEST_TIME_KEYS = ("updated", "modified")
+_LATEST_TIME_KEYS = ("updated", "modified", "reviewed_at")
 _EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events",)
 _REQUIRED_KEYS = ("type", "title")

@@ -26,7 +26,7 @@ GROUPS = {
         "reflect", "extract", "distill",
     ),
     "To look after records and the vault": (
-        "doctor", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
+        "doctor", "review", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
         "consolidate", "promote", "project", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
         "embed", "rebuild", "schema", "completion",
     ),

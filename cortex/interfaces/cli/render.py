@@ -19,7 +19,7 @@ FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 # The modules that render answers, and whose; what is not named here is in `render_records`.
 _RENDERERS = {
     "render_care": (
-        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "status", "sync",
+        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync",
     ),
     "render_find": (
         "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",

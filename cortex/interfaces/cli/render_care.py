@@ -15,6 +15,7 @@ from cortex.interfaces.cli.text import (
     format_day,
     hint,
     hint_lines,
+    name_of,
     note_row,
     path,
     path_lines,
@@ -36,6 +37,10 @@ _HINTS_OF_LIST = {
     "faded": "  cortex lifecycle archives them",
     "opposing": "  saved with two texts; cortex revise ID --reviewed",
 }
+_REVIEW_HEADINGS = {
+    "kept": "kept for you", "contradictions": "opposites", "duplicates": "may be the same",
+    "conflicts": "left open by a merge", "secrets": "may be secrets", "stale": "stale", "faded": "faded",
+}  # fmt: skip
 _COMMAND_TEXTS = {"cortex": "runs cortex from the PATH", "": "runs nothing"}
 _OUTCOME_TEXTS = {
     "wired": "wired in",
@@ -158,6 +163,26 @@ def status(answer: Any) -> Iterable[str]:
         yield f"{yellow(f'failed: {event}')}  {hint(cortex_command('retry', event))}"
     if answer.problems:
         yield f"{yellow(format_count(answer.problems, 'problem'))}{hint(': cortex doctor')}"
+
+
+def review(answer: Any) -> Iterable[str]:
+    groups = [(getattr(answer, name), heading) for name, heading in _REVIEW_HEADINGS.items()]
+    groups = [(each, heading) for each, heading in groups if each.total]
+    if not groups:
+        yield "nothing waits for you"
+    for each, heading in groups:
+        yield f"{yellow(heading)}  {each.total:,}"
+        for entry in each.hits:
+            other = (path(entry.other),) if entry.other else ()
+            words = (entry.why, *other, entry.type or "note", name_of(entry))
+            yield note_row(entry, format_day(entry.date), *words)
+        if more := each.total - len(each.hits):
+            yield f"  {more:,} more{hint(': --number')}"
+    if groups:
+        keep = "cortex revise ID --reviewed keeps one, cortex edit ID mends it, cortex archive ID drops it"
+        two = "cortex supersede OLD --by NEW or cortex consolidate ID ID ends what two say"
+        yield from ("", dim(hint(f"{keep}; {two}")))
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def hooks(answer: Any) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from contextlib import suppress
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from cortex.core.extract.candidate import PASSAGE_LAYER
@@ -126,10 +126,9 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     is_current = NoteFilter(tiers=(TIER_CURRENT,))
     is_open = is_current._replace(state="open")
     overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
-    unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
-    stale = catalogue.find(unchanged, "date")
+    stale = find_stale(catalogue, at)
     recent = catalogue.find(is_current, "-date", _MAX_NOTES)
-    contradicting = _contradicting_records(catalogue, is_current)
+    contradicting = dict.fromkeys(chain.from_iterable(find_contradictions(catalogue)))
     opposing = catalogue.find(NoteFilter(has_lost_text=True), "-date")
     faded, _ = find_faded(vault, index, at)
     lists: dict[str, list[Any]] = {
@@ -165,7 +164,7 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         topics=catalogue.count_topics(),
         overdue=_status_notes(vault, overdue),
         stale=_status_notes(vault, stale),
-        contradictions=_status_notes(vault, contradicting),
+        contradictions=_status_notes(vault, [*contradicting]),
         opposing=_status_notes(vault, opposing),
         faded=_status_notes(vault, [one.row for one in faded]),
         **shown,
@@ -198,24 +197,37 @@ def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
     return count
 
 
-def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:
-    """The current records that say to contradict another current record, or of whose titles one wants
-    what the other refuses, the newest first."""
+def find_stale(catalogue: Catalogue, at: str) -> list[NoteRow]:
+    """What is open, and unchanged for 30 days; the longest first."""
+    is_open = NoteFilter(tiers=(TIER_CURRENT,), state="open")
+    before = epoch_seconds(at) - _STALE_SECONDS
+    return catalogue.find(is_open._replace(changed_before=before), "date")
+
+
+def find_contradictions(catalogue: Catalogue) -> list[tuple[NoteRow, NoteRow]]:
+    """The pairs of current records of which one says that it contradicts the other, or of whose titles
+    one wants what the other refuses; each pair once, the newest first."""
+    is_current = NoteFilter(tiers=(TIER_CURRENT,))
     stated = catalogue.edges_of(is_current, ("contradicts",))
     targets = {edge.target for edges in stated.values() for edge in edges}
-    current = {row.id for row in catalogue.find(is_current._replace(ids=targets))}
-    numbers = {
-        number for number, edges in stated.items() if any(edge.target in current for edge in edges)
-    }
+    current = {row.id: row for row in catalogue.find(is_current._replace(ids=targets))}
+    sources = catalogue.rows_by_number(stated)
+    found = [
+        (sources[number], current[edge.target])
+        for number, edges in stated.items()
+        for edge in edges
+        if edge.target in current
+    ]
     chosen = is_current._replace(types=("decision", "rejection", "preference"), has_id=True)
     alike = defaultdict[tuple[str, ...], list[NoteRow]](list)
     for row in catalogue.find(chosen, "-date", _MAX_COMPARED):
         if words := directive_words(row.title):
             alike[row.project, *words].append(row)
     for rows in alike.values():
-        for one, other in combinations(rows[:_MAX_NOTES], 2):
-            numbers |= {one.number, other.number} if contradicts(one.title, other.title) else set()
-    return catalogue.find(is_current._replace(numbers=numbers), "-date") if numbers else []
+        pairs = combinations(rows[:_MAX_NOTES], 2)
+        found += [pair for pair in pairs if contradicts(pair[0].title, pair[1].title)]
+    once = {frozenset((one.number, other.number)): (one, other) for one, other in found}
+    return sorted(once.values(), key=lambda pair: -max(pair[0].date, pair[1].date))
 
 
 def _status_notes(vault: Vault, rows: list[NoteRow]) -> Hits[StatusNote]:

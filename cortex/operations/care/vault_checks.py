@@ -75,6 +75,12 @@ def repository_problems(root: str) -> list[Problem]:
     return [problem for check in checks for problem in _run_check(root, check)]
 
 
+def secret_problems(root: str) -> list[Problem]:
+    """What looks like a secret and is not published yet."""
+    held = _run_check(root, _held_back) if checkout.is_in_repository(root) else []
+    return [one for one in held if publish_check.SECRET_WORDS in one.message]
+
+
 def _run_check(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
     try:
         return check(root)

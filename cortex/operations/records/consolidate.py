@@ -168,7 +168,7 @@ def _find_similar_pairs(
     best, total = nlargest(most, [*best, *fresh]), total + len(fresh)
     caller.progress("comparing", len(rows), len(rows))
     numbers = {rows[-place].number for _, *places in best for place in places}
-    related = query_index(vault, caller.progress, lambda index: _related_pairs(index, numbers))
+    related = query_index(vault, caller.progress, lambda index: related_pairs(index, numbers))
     pairs = [
         (alike, (rows[-i], rows[-j]), (texts[-i], texts[-j]))
         for alike, i, j in best
@@ -214,7 +214,7 @@ def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:
     return sorted(rows, key=lambda row: row.project)
 
 
-def _related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
+def related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
     """The pairs of which one is said to come from the other, or to take its place."""
     kinds = ("derived_from", "source_of", "supersedes")
     edges = LinkGraph(index.catalogue).edges_touching(sorted(numbers), kinds)

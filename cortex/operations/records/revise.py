@@ -129,7 +129,7 @@ def revise(
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
     branch: the branch
-    reviewed: confirm that you have looked at the text that lost in a merge
+    reviewed: confirm that you have looked at it, and at what lost in a merge (see cortex review)
     version: change it only if it still is as cortex show --json answered this version
 
     Example: cortex revise use-sqlite-k3f7q2 --add-tags storage --priority 8
@@ -318,6 +318,8 @@ def _edit_and_undo(
     changed, before = _with_asked_fields(note, request, row, caller.now)
     if request.reviewed or request.body or "title" in request.fields:
         changed = without_lost_texts(changed)
+    if request.reviewed and caller.source != "mcp":  # a person's look, not an agent's
+        changed = with_fields(changed, {"reviewed_at": max(caller.now, note.updated)})
     back: list[str] = []
     lost = []
     for key, value in before.items():

@@ -22,6 +22,7 @@ from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
 from cortex.vault.locate import Vault, is_own
 
+SECRET_WORDS = "like a secret"  # noqa: S105  in what is said of one
 NOT_PUBLISHED = "is not published"
 MAX_BYTES = 4_000_000  # of a text that is looked through
 _OPAQUE_SUFFIXES = MEDIA_SUFFIXES - {"svg", "canvas", "base", "csv", "tsv"}  # no text
@@ -97,7 +98,7 @@ def _describe(found: list[FoundSecret]) -> str:
     more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
     where = f"line{'s' * (len(lines) > 1)} {', '.join(lines[:_MAX_LINES])}{more}"
     verb = "look" if len(lines) > 1 else "looks"
-    return f"{where if lines else 'its name'} {verb} like a secret ({kinds})"
+    return f"{where if lines else 'its name'} {verb} {SECRET_WORDS} ({kinds})"
 
 
 def held_files(root: str, paths: Iterable[str]) -> list[Problem]:
