@@ -17,7 +17,7 @@ MAX_TEXT_CHARS, MAX_TOOL_CHARS = 20_000, 2_000  # of a turn, and of what a tool 
 _MAX_BYTES = 64 << 20  # of a transcript that are read
 _MAX_REDACTED_CHARS = 200_000  # far more than is shown, so that no half of a secret is
 _MAX_SUMMARY_CHARS = 120
-_NEAR_CHARS, _MAX_PLACES = 400, 50  # around a word that is found, by which it may be a secret
+_NEAR_CHARS, _MAX_PLACES = 250, 80  # around a word that is found, by which it may be a secret
 _SPEAKERS = {
     transcript_item.PROMPT: USER, transcript_item.REPLY: USER,
     transcript_item.AGENT_TEXT: ASSISTANT, transcript_item.SUMMARY: HOST,

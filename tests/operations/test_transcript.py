@@ -382,3 +382,26 @@ def test_a_person_reads_both_in_a_terminal(vault, here, cortex):
     assert shown[3] == f"      Decision: {CHOICE}."
     assert json.loads(cortex("origin", path.stem, "--json").stdout)["sources"][0]["turn"] == 5
     assert cortex("transcript", "nobody").returncode == 2
+
+
+def test_of_equal_sentences_the_nearest_in_time_is_meant(vault, here):
+    lines = lines_of(Path(here.cwd))
+    again = lines_of(Path(here.cwd), day="2026-09-01", mark="e")[5]
+    write([again, *lines])
+    import_(vault, here, ["claude"], all=True)
+    (id_,) = (path.stem for path in Path(vault.root, "records", "decision").iterdir())
+    assert [one.turn for one in origin(vault, here, id_).sources] == [1, 6]
+
+
+def test_a_secret_beside_the_sentence_is_not_shown(vault, here):
+    lines = lines_of(Path(here.cwd))
+    said = lines[5]["message"]
+    said["content"] = f"password: {TOKEN}\n{said['content']}\nexport GITHUB_TOKEN={TOKEN}"
+    write(lines)
+    import_(vault, here, ["claude"], all=True)
+    (id_,) = (path.stem for path in Path(vault.root, "records", "decision").iterdir())
+    (source,) = origin(vault, here, id_).sources
+    assert (source.turn, source.sentence) == (5, f"Decision: {CHOICE}.")
+    assert "[REDACTED:" in source.before
+    assert "[REDACTED:" in source.after
+    assert TOKEN not in str(source)

@@ -35,10 +35,12 @@ def phrases_of(texts: Iterable[str]) -> list[str]:
 
 
 def find_sentence(text: str, phrase: str) -> Span:
-    """Where the sentences begin and end in which a phrase stands that is in a text."""
+    """Where the sentences begin and end in which a phrase stands; an empty span for none."""
     words = list(_WORD_RE.finditer(text))
     line = f" {' '.join(word[0].casefold() for word in words)} "
-    first = line.count(" ", 0, line.find(phrase))
+    if not phrase or (at := line.find(phrase)) < 0:
+        return 0, 0
+    first = line.count(" ", 0, at)
     start, stop = words[first].start(), words[first + phrase.count(" ") - 2].end()
     ends = [one.end() for one in _SENTENCE_END_RE.finditer(text)]
     begin = max((end for end in ends if end <= start), default=0)

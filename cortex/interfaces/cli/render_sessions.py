@@ -128,9 +128,10 @@ def transcript(answer: Any) -> Iterable[str]:
 def origin(answer: Any) -> Iterable[str]:
     yield f"{bold(answer.title)}  {dim(path(answer.file))}"
     for one in answer.sources:
-        yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(one.session, path(one.path or one.event))}"
+        yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(*filter(None, (one.session, path(one.path or one.event))))}"
         turn = f", turn {one.turn}" if one.turn > 0 else ""
-        where = "" if turn else f" (transcript {one.transcript}: as it was captured)"
+        is_captured = one.session and not turn
+        where = f" (transcript {one.transcript}: as it was captured)" if is_captured else ""
         yield f"    {dim(f'{one.who}{turn}{where}')}"
         yield f"{LONG_LINE_MARK}      {BOLD}{escape(one_line(one.sentence))}{OFF}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)

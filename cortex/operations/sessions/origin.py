@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 
 from cortex.core.extract import evidence
+from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import parse_distillation
@@ -15,6 +15,7 @@ from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.parameters import NoteName, Time
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.normalize.handlers import records_from_event
+from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import parse_time
 from cortex.core.text.value import NamedTuple
@@ -31,7 +32,7 @@ from cortex.operations.sessions.transcript import (
 from cortex.vault import settings
 from cortex.vault.locate import Vault
 
-_AROUND_CHARS, _READ_CHARS = 300, 4_000  # around the sentence; of these as far as secrets reach
+_AROUND_CHARS = 300  # before and after the sentence
 
 
 class OriginSource(NamedTuple):
@@ -84,6 +85,7 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
     Example: cortex origin decision-save-lookup
     """
     vault, row = find_in_vaults(vault, caller, note)
+    known, phrases = read_note(vault, row.path), settings.load(vault.root).phrases
     ids = sorted(set(filter(events.is_event_id, row.events)))
     read = {id_: read_event(vault, id_) for id_ in ids}
     quotes = dict[str, list[str]]()
@@ -91,54 +93,51 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
         if event and event.type == DISTILLED:
             for id_, quote in _quotes(event, row):
                 quotes.setdefault(id_, []).append(quote)
-    heard = dict[tuple[str, str], tuple[FoundTranscript, list[_Text]]]()
-    sources, problems = list[OriginSource](), list[Problem]()
+    heard = dict[str, tuple[FoundTranscript, list[_Text]]]()
+    sources = list[OriginSource]()
     for id_, (path, event) in read.items():
         if event is None:
-            hint = "cortex sync brings what others have"
-            problems.append(Problem(id_, "the event is not in the vault", hint))
             sources.append(OriginSource(id_, events.time_of_id(id_)))
             continue
-        key = event.run or event.session, event.host
-        if key not in heard:
-            found = find_transcript(vault, *key)
-            heard[key] = found, _texts(found.turns)
-        wanted = [*quotes.get(id_, ()), *_wanted(vault, row, event)]
-        sources.append(_source(event, path, wanted, *heard[key]))
+        session = event.run or event.session
+        if session not in heard:
+            found = find_transcript(vault, session, event.host)
+            heard[session] = found, _texts(found.turns)
+        wanted = [*quotes.get(id_, ()), *_wanted(row, known, event, phrases)]
+        sources.append(_source(event, path, wanted, *heard[session]))
+    message, hint = "the event is not in the vault", "cortex sync brings what others have"
+    gone = tuple(Problem(one.event, message, hint) for one in sources if not one.path)
     file = os.path.join(vault.root, row.path)
-    return Origin(row.id, row.title, row.path, file, tuple(sources), tuple(problems))
+    return Origin(row.id, row.title, row.path, file, tuple(sources), gone)
 
 
 def _quotes(event: Event, row: NoteRow) -> Iterator[tuple[str, str]]:
     """What a distillation quotes for a record, or for the note of its session, by events."""
     with suppress(InvalidInputError):
-        for one, record in zip_longest(
-            parse_distillation(event.text).records, records_from_event(event)
-        ):
-            if record and (row.id == record.id or row.type == "session"):
+        made = parse_distillation(event.text).records
+        for one, record in zip(made, records_from_event(event), strict=False):
+            if row.id == record.id or row.type == "session":
                 # Rules put the two together as `answer (question)`.
                 answer, _, question = one.quote.removesuffix(")").partition(" (")
                 for quote in (one.quote, f"{question} {answer}" if question else "", one.statement):
                     yield from ((id_, quote) for id_ in {one.event, event.id} if quote)
 
 
-def _wanted(vault: Vault, row: NoteRow, event: Event) -> Iterator[str]:
+def _wanted(
+    row: NoteRow, known: Note | None, event: Event, phrases: LeadingPhrases
+) -> Iterator[str]:
     """What to look for, the surest first: the record that the event makes, the note. Of a session,
     which is about all of its events, what was asked in each."""
     if row.type == "session":
         said = captured_turns([event])
         yield from [one.text for one in (*(one for one in said if one.who == USER), *said)][:1]
         return
-    made = (
-        records_from_event(event, settings.load(vault.root).phrases)
-        if event.type != DISTILLED
-        else ()
-    )
-    note = read_note(vault, row.path)
+    made = records_from_event(event, phrases) if event.type != DISTILLED else ()
     texts = [(one.title, one.body) for one in made if row.id == one.id]
-    for title, text in (*texts, (row.title, note.text_below_title if note else "")):
-        lines = (line.lstrip("-*>[x] \t") for line in text.splitlines())
-        yield from filter(None, (next(filter(None, lines), ""), title))
+    for title, text in (*texts, (row.title, known.text_below_title if known else "")):
+        lines = (line.lstrip("-*> \t").removeprefix("[ ]") for line in text.splitlines())
+        first = next(filter(None, lines), "").removeprefix("[x]")
+        yield from filter(None, (first, title))
 
 
 def _texts(turns: dict[str, list[SessionTurn]]) -> list[_Text]:
@@ -172,19 +171,18 @@ def _source(
     event: Event, path: str, wanted: Sequence[str], found: FoundTranscript, texts: Sequence[_Text]
 ) -> OriginSource:
     """The source that an event is: `wanted` is looked for in it, and in the texts of its session."""
-    whole = "\n\n".join(wanted[:1]) if event.type == DISTILLED else event.text
+    whole = wanted[0] if event.type == DISTILLED and wanted else event.text
     own = _texts({"": [*captured_turns([event]), SessionTurn(0, event.at, ASSISTANT, whole)]})
-    phrases = evidence.phrases_of(wanted)
-    name, turn = event.run or event.session, -1
-    place = _find(own, phrases, event.at) or (own[0], "")
+    phrases, first = evidence.phrases_of(wanted), evidence.phrases_of([own[0].text[:_AROUND_CHARS]])
+    place, turn = _find(own, [*phrases, *first], event.at), -1
+    session = event.run or event.session
     if heard := _find(texts, phrases, event.at):
         place, turn = heard, heard[0].turn.number
-        name = f"{name}/{heard[0].agent}" if heard[0].agent else name
-    text = place[0].text
-    start, end = evidence.find_sentence(text, place[1]) if place[1] else (0, 0)
-    before, after = text[max(0, start - _READ_CHARS) : start], text[end : end + _READ_CHARS]
+        session = f"{session}/{heard[0].agent}".rstrip("/")
+    text, phrase = sanitize_text(place[0].text if place else whole), place[1] if place else ""
+    start, end = evidence.find_sentence(text, phrase)
     return OriginSource(
-        event.id, event.at, event.type, path, name, event.host, sanitize_text(text[start:end]), turn,
-        place[0].turn.who, found.state, sanitize_text(before)[-_AROUND_CHARS:],
-        sanitize_text(after)[:_AROUND_CHARS],
+        event.id, event.at, event.type, path, session, event.host, text[start:end], turn,
+        place[0].turn.who if place else "", found.state,
+        text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS],
     )  # fmt: skip
