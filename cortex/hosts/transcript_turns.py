@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import new_reader, transcript_item
+from cortex.hosts import new_reader
 from cortex.hosts.tail import read_new_lines, read_partial_line
+from cortex.hosts.transcript_item import (
+    AGENT_TEXT,
+    PROMPT,
+    REPLY,
+    SUMMARY,
+    TOOL_CALL,
+    TranscriptItem,
+)
 from cortex.hosts.transcript_reader import ToolCall, parse_json_object
 
 USER, ASSISTANT, AGENT, HOST = "user", "assistant", "agent", "host"
@@ -18,10 +27,8 @@ _MAX_BYTES = 64 << 20  # of a transcript that are read
 _MAX_REDACTED_CHARS = 200_000  # far more than is shown, so that no half of a secret is
 _MAX_SUMMARY_CHARS = 120
 _NEAR_CHARS, _MAX_PLACES = 250, 80  # around a word that is found, by which it may be a secret
-_SPEAKERS = {
-    transcript_item.PROMPT: USER, transcript_item.REPLY: USER,
-    transcript_item.AGENT_TEXT: ASSISTANT, transcript_item.SUMMARY: HOST,
-}  # fmt: skip
+_MAX_TOOLS = 200  # of a turn; more are in the next
+_SPEAKERS = {PROMPT: USER, REPLY: USER, AGENT_TEXT: ASSISTANT, SUMMARY: HOST}
 _TELLING_KEYS = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description")
 
 
@@ -64,16 +71,28 @@ def read_turns(host: str, path: str) -> SpokenTurns:
     lines = [*look.lines, *([last] if parse_json_object(last) else [])]
     calls = reader.calls = dict[str, ToolCall]()
     reader.prescan(lines)
-    turns: dict[str, list[SessionTurn]] = {"": []}
+
+    def speaker(item: TranscriptItem) -> str:
+        is_asked = item.kind == PROMPT and (item.sidechain or reader.is_sidechain)
+        return AGENT if is_asked else _SPEAKERS[item.kind]
+
+    chains: dict[str, list[tuple[TranscriptItem, list[ToolUse]]]] = {"": []}
     for item in reader.feed(lines):
-        said = turns.setdefault(item.sidechain, [])
-        if who := _SPEAKERS.get(item.kind):
-            who = AGENT if who == USER and (item.sidechain or reader.is_sidechain) else who
-            said.append(SessionTurn(len(said) + 1, item.at, who, item.text, item.about))
-        elif item.kind == transcript_item.TOOL_CALL:
-            if not said or said[-1].who != ASSISTANT:
-                said.append(SessionTurn(len(said) + 1, item.at, ASSISTANT, ""))
-            said[-1] = said[-1]._replace(tools=(*said[-1].tools, _tool_use(calls[item.id])))
+        said = chains.setdefault(item.sidechain, [])
+        if item.kind in _SPEAKERS:
+            said.append((item, []))
+        elif item.kind == TOOL_CALL:
+            follows = said and _SPEAKERS[said[-1][0].kind] == ASSISTANT
+            if not follows or len(said[-1][1]) == _MAX_TOOLS:
+                said.append((item._replace(kind=AGENT_TEXT), []))
+            said[-1][1].append(_tool_use(calls[item.id]))
+    turns = {
+        chain: [
+            SessionTurn(number, one.at, speaker(one), one.text, one.about, tuple(uses))
+            for number, (one, uses) in enumerate(said, 1)
+        ]
+        for chain, said in chains.items()
+    }
     counts = (look.bytes_left, "bytes"), (reader.skipped_lines, "lines")
     left = ", ".join(f"{count:,} {what} were not read" for count, what in counts if count)
     return SpokenTurns(turns, look.fault or left)
@@ -129,8 +148,10 @@ def _clip(text: str, most: int) -> tuple[str, bool]:
     return clean[:most], len(clean) > most or len(text) > _MAX_REDACTED_CHARS
 
 
-def _as_text(given: object) -> str:
+def _as_text(given: object, *, is_inner: bool = False) -> str:
     """What a tool is given: a text, or a line `key: value` for each of its values."""
-    if isinstance(given, dict):
-        return "\n".join(f"{key}: {_as_text(value)}" for key, value in given.items())
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    if isinstance(given, dict) and not is_inner:
+        return "\n".join(f"{key}: {_as_text(one, is_inner=True)}" for key, one in given.items())
+    with suppress(RecursionError):
+        return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return "(nested too deep)"

@@ -405,3 +405,26 @@ def test_a_secret_beside_the_sentence_is_not_shown(vault, here):
     assert "[REDACTED:" in source.before
     assert "[REDACTED:" in source.after
     assert TOKEN not in str(source)
+
+
+def test_no_call_of_any_shape_is_an_error_and_many_are_several_turns(tmp_path):
+    given: list[Any] = [
+        {},
+        {"command": None},
+        {"command": 7},
+        {"a": {"b": ["\ud800"]}},
+        {"": "x" * 9000},
+    ]
+    parts = [
+        {"type": "tool_use", "id": f"t{number}", "name": "Any", "input": one}
+        for number, one in enumerate(given * 100)
+    ]
+    line = {**lines_of(tmp_path)[1], "message": {"content": parts}}
+    deep = '{"a":' * 900 + "1" + "}" * 900
+    nested = json.dumps({**line, "uuid": "z", "message": {"content": [{**parts[0], "id": "z"}]}})
+    path = tmp_path / "t.jsonl"
+    path.write_text(f"{json.dumps(line)}\n{nested.replace('{}', deep)}\n")
+    turns = [*map(shown_turn, read_turns("claude", str(path)).turns[""])]
+    assert [len(one.tools) for one in turns] == [200, 200, 101]
+    assert [one.summary[:12] for one in turns[0].tools[:4]] == ["", "", "7", 'b: ["?"]']
+    json.dumps([one._asdict() for one in turns]).encode()

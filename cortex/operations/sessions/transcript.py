@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -18,7 +18,14 @@ from cortex.core.normalize.handlers import parse_event
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES, has_transcripts, load_host, transcript_files, transcript_turns
-from cortex.hosts.transcript_turns import ASSISTANT, USER, SessionTurn, read_turns, shown_turn
+from cortex.hosts.transcript_turns import (
+    ASSISTANT,
+    USER,
+    SessionTurn,
+    SpokenTurns,
+    read_turns,
+    shown_turn,
+)
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import NoteRef
@@ -102,7 +109,7 @@ def transcript(
     name, note, hint = session_name(row), read_note(vault, row.path), ""
     ids = sorted(row.events)
     hosts = (event.host for id_ in ids if (event := read_event(vault, id_)[1]) and event.host)
-    found = find_transcript(vault, name, next(hosts, ""))
+    found = find_transcript(vault, name, next(hosts, ""), (agent,))
     if not found.turns:
         hint = f"transcript {found.state}: these are the turns that were captured"
         problems.append(Problem(name, hint, "cortex import reads transcripts of this machine"))
@@ -132,9 +139,12 @@ def read_event(vault: Vault, id_: str) -> tuple[str, Event | None]:
     return "", None
 
 
-def find_transcript(vault: Vault, session: str, host: str) -> FoundTranscript:
+def find_transcript(
+    vault: Vault, session: str, host: str, wanted: Sequence[str] = ()
+) -> FoundTranscript:
     """The transcript of a session, where hooks and imports of this user wrote down that it lies, else
-    where it lies in its host's own folder. Its path is taken from no note."""
+    where it lies in its host's own folder. Its path is taken from no note. Of subagents in files of
+    their own those that are `wanted` are read, all by default."""
     state, hint = NO_TRANSCRIPT, "the file may be damaged, or too long"
     for name in filter(has_transcripts, (host,) if host in HOST_NAMES else HOST_NAMES):
         known = session_state.load_cursor(vault, session_state.session_key(name, session))
@@ -143,7 +153,11 @@ def find_transcript(vault: Vault, session: str, host: str) -> FoundTranscript:
         if path := path if _is_file(path) else _find_in_host_folder(vault, name, session):
             agents = session_state.list_agents(vault, name, session)
             paths = {one.agent: one.transcript for one in agents if _is_file(one.transcript)}
-            read = {agent: read_turns(name, at) for agent, at in {"": path, **paths}.items()}
+            skipped = {agent for agent in paths if wanted and agent not in wanted}
+            read = {
+                agent: SpokenTurns({"": []}) if agent in skipped else read_turns(name, at)
+                for agent, at in {"": path, **paths}.items()
+            }
             turns = read[""].turns | {agent: one.turns[""] for agent, one in read.items()}
             problems = (Problem(path, one.trouble, hint) for one in read.values() if one.trouble)
             return FoundTranscript(name, HERE, turns, tuple(problems))
