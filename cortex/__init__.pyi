@@ -93,6 +93,7 @@ class Vault:
         branch: str = "",
         budget: int = 1500,
         all_branches: bool = False,
+        why: bool = False,
         print: bool = False,
         into: Literal["", "rules", "agents", "skill", "surface", "none"] = "",
     ) -> BriefResult:

@@ -119,6 +119,8 @@ class BriefingLine(NamedTuple):
     layer: str
     doubt: str
     changed: tuple[str, ...]
+    tokens: int = 0  # where it was asked why the line is there
+    why: str = ""
 
 
 class BriefingSection(NamedTuple):

@@ -171,7 +171,11 @@ def brief(answer: Any) -> Iterable[str]:
         return
     yield from _briefing_header_lines(answer)
     for part in answer.sections:
-        yield from ("", bold(part.title), *map(_format_item, part.lines))
+        yield from ("", bold(part.title))
+        for line in part.lines:
+            yield _format_item(line)
+            if line.why:
+                yield f"    {dim(f'{line.why}; {line.tokens} tokens')}"
         if part.more:
             command = hint(f": {part.command}") if part.command else ""
             noun = "more" if part.lines else "in all"

@@ -26,6 +26,7 @@ def brief(
     branch: str = "",
     budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
+    why: bool = False,
     print: bool = False,
     into: Annotated[
         Literal["", "rules", "agents", "skill", "surface", "none"], PERSON_SETTING
@@ -51,11 +52,13 @@ def brief(
     branch: by default the one that is checked out there
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
+    why: say of each line why it is there, and its tokens
     print: only the text, exactly as a hook injects it
     into: rules (.claude/rules), agents (a block in AGENTS.md), skill, surface (at most 500 tokens in .claude/cortex-memory.local.md, which git leaves out), or none: takes them away
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
+    Example: cortex brief --why
     Example: cortex brief --into rules
     """
     if into == "none":
@@ -65,7 +68,7 @@ def brief(
     key = requested_key(caller, project, branch, budget, all_branches)
     if print or into:
         return _injected(vault, caller, key, into)._replace(print=print)
-    return hook_briefing.build_briefing(vault, caller, key, with_edited_files=True)
+    return hook_briefing.build_briefing(vault, caller, key, with_edited_files=True, why=why)
 
 
 def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> BriefResult:
