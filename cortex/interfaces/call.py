@@ -19,12 +19,15 @@ from cortex.operations import VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
+# Who means an empty word, and `null`, where they give it: a person at a shell, and a request over HTTP.
+_EXACT_SOURCES = ("cli", "http", "preview")
+
 
 class Request(NamedTuple):
     """Who asks, from where, about which vault."""
 
     cwd: str  # absolute path of the working directory
-    source: str  # the interface: cli, mcp, python
+    source: str  # the interface: cli, mcp, python, http; preview for a search at each key
     find: Callable[[], Vault]  # asked by verbs that take a vault alone
     session: str = ""  # that of what is written, where the call names none
     progress: ProgressCallback = no_progress
@@ -53,7 +56,7 @@ class Call(NamedTuple):
 
     def values(self) -> dict[str, Any]:
         """The value of every parameter. Raises `InvalidInputError` for one that does not fit."""
-        is_typed = self.caller.source == "cli"
+        is_typed = self.caller.source in _EXACT_SOURCES
         return convert(self.declared, self.given, self.caller.now, is_typed=is_typed)
 
     def answer(self) -> Any:

@@ -15,7 +15,16 @@ from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.locate import find_vault, nearest_vault_root
 
-_NOT_METHODS = ("completion", "edit", "mcp", "open", "schema", "watch")  # they want a terminal
+_NOT_METHODS = (
+    "completion",
+    "edit",
+    "mcp",
+    "open",
+    "schema",
+    "serve",
+    "watch",
+    "web",
+)  # they want a terminal
 
 
 class _Verb:

@@ -63,6 +63,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "mcp": ("interfaces.mcp.mcp", "mcp"),
+    "serve": ("interfaces.http.serve", "serve"),
+    "web": ("interfaces.http.serve", "web"),
     "rebuild": ("operations.care.embed", "rebuild"),
     "embed": ("operations.care.embed", "embed"),
 }

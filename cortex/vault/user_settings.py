@@ -55,6 +55,12 @@ class SemanticSettings(NamedTuple):
     send: str = ""  # all: also what agents did, and personal notes, to a remote model
 
 
+class ServeSettings(NamedTuple):
+    """What the server of REST may do."""
+
+    hard_delete: bool = False  # remove a record's file
+
+
 def settings_file() -> str:
     """The file of a person's own settings."""
     return os.path.join(user_folders.user_folder("config"), "config.toml")
@@ -87,6 +93,21 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
         key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
     }
     return SemanticSettings(**chosen), problems
+
+
+def load_serve() -> tuple[ServeSettings, list[Problem]]:
+    """The settings below `[serve]`, and what is wrong with them."""
+    table, problem = _load_table("serve")
+    if problem is not None:
+        return ServeSettings(), [problem]
+    allowed = table.get("hard_delete", False)
+    wrong = [
+        *({*table} - {*ServeSettings._fields}),
+        *([] if isinstance(allowed, bool) else ["hard_delete"]),
+    ]
+    hint = "hard_delete is true or false"
+    problems = [Problem(settings_file(), f"[serve] {key} is not understood", hint) for key in wrong]
+    return ServeSettings(allowed is True), problems
 
 
 def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:

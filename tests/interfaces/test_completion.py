@@ -55,7 +55,7 @@ An own note.
 FREE = {
     "after", "answer_text", "at", "attendees", "body", "find", "from_", "content", "discoveries", "accomplished", "due", "event", "files", "goal", "instructions", "learned",
     "model", "name", "next_steps", "prompt", "query", "reason", "scope", "source", "summary", "text", "title", "what", "where", "why",
-    "confidence", "priority", "number", "allow", "http", "save", "tools", "since", "version", "words",
+    "confidence", "priority", "number", "allow", "http", "save", "tools", "since", "version", "words", "host", "port", "allow_host",
 }  # fmt: skip
 
 

@@ -96,6 +96,8 @@ CLOSED = {
     "brief into": "a setting of the person",
     "import hosts": "a path outside the vault",
     "import path": "a path outside the vault",
+    "serve token_file": "a path outside the vault",
+    "web token_file": "a path outside the vault",
     "extract model": "a program that is run",
     "distill answer": "a path outside the vault",
     "merge base": "a path outside the vault",

@@ -24,7 +24,8 @@ from cortex.operations import VERBS
 from cortex.operations.find.hits import Hit
 from cortex.operations.find.search import SearchResult
 
-NOT_THERE = {"completion", "edit", "mcp", "open", "schema", "watch"}  # for a shell or a terminal
+# For a shell, a terminal or a browser.
+NOT_THERE = {"completion", "edit", "mcp", "open", "schema", "serve", "watch", "web"}
 
 
 def test_each_verb_is_a_method_with_its_own_signature(vault) -> None:

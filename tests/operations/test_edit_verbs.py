@@ -902,7 +902,7 @@ def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex):
 
     ran = cortex("revise", "use-sqlite", "--body", "-", stdin="From a pipe.\n")
     assert ran.stdout.startswith("updated: records/decision/use-sqlite-k3f7q2.md\n")
-    assert "undo: cortex history use-sqlite-k3f7q2 --at " in ran.stdout
+    assert "undo: cortex restore use-sqlite-k3f7q2 --at " in ran.stdout
     answer = asked("archive", "use-sqlite", "--reason", "old")
     assert {key: answer[key] for key in ("id", "outcome", "undo")} == {
         "id": "use-sqlite-k3f7q2", "outcome": "archived", "undo": "cortex restore use-sqlite-k3f7q2",

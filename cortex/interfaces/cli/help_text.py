@@ -16,13 +16,13 @@ PEOPLE = {
     "Keep": ("capture", "save"),
     "Find": ("search", "show", "open", "edit"),
     "Work": ("actions", "done", "meetings", "brief"),
-    "Vault": ("sync", "status", "init"),
+    "Vault": ("sync", "status", "web", "init"),
 }
 # The rest, in the order of the reference: what is looked for most comes first.
 GROUPS = {
     "For people": tuple(name for names in PEOPLE.values() for name in names),
     "For agents, and who sets them up": (
-        "hooks", "mcp", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
+        "hooks", "mcp", "serve", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
         "reflect", "extract", "distill",
     ),
     "To look after records and the vault": (

@@ -27,7 +27,9 @@ VERBS_WITHOUT_TOOL = {
     "open": "starts a person's editor or Obsidian",
     "hooks": "changes the settings of the host that runs the agent: a person decides that",
     "mcp": "is this server",
+    "serve": "is a server, too",
     "watch": "runs until it is ended",
+    "web": "opens a browser of the person's",
 }
 
 

@@ -31,7 +31,9 @@ from cortex.core.normalize.handlers import amend_note, changes_for_event
 from cortex.core.normalize.topic_upsert import EDIT_SOURCE, record_from_note, upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
+    normalized_body,
     restore_previous_status,
+    with_body,
     with_fields,
     with_provenance,
     with_updated,
@@ -45,7 +47,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.history import history
+from cortex.operations.find.history import History, history
 from cortex.operations.find.resolve_note import closest_ids, command, find_all, find_one
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
@@ -107,11 +109,11 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName], *, at: str = "") 
     commit had it, with what its later events say; without a commit as its events say. Of several,
     those that cannot be restored stop no other.
 
-    With --at the record gets the text and fields that it had in a commit, as a new version; its
-    project, scope and topic, what replaces what, and where it came from stay.
+    With --at the record gets the text and fields that it had in a commit, or the text of one of its events, as a new
+    version; its project, scope and topic, what replaces what, and where it came from stay.
 
     ids: the records: ids, or the beginnings of ids
-    at: the commit, such as HEAD; cortex history ID shows those of a record
+    at: the commit, such as HEAD, or the event; cortex history ID shows those of a record
 
     Example: cortex restore use-sqlite-k3f7q2
     Example: cortex restore use-sqlite-k3f7q2 use-files-p2r6wq
@@ -254,9 +256,7 @@ def _restore_version(
     if hash_of_id(then.id) in listed.records or erased.blob_id(data, len(then.at)) in listed.blobs:
         raise NotFoundError(f"what {name} said there was erased", "")
     if is_event_id(then.at):
-        text = command("history", then, "--at", then.at)
-        hint = f"{text} | {command('revise', then, '--body', '-')}"
-        raise InvalidInputError(f"{at} is an event, and no commit", hint)
+        return _restore_text(vault, caller, target, then)
     how = f"as git had it in {then.at[:10]}"
     if target is None:
         return _publish_restored(vault, then.id or then.path, then.path, data, how)
@@ -274,13 +274,29 @@ def _restore_version(
             return Edited(restored, command("restore", row, "--at", head), how)
         kept, event = preserve_text(vault, caller, note)
         restored = with_provenance(restored, kept.provenance()[0])
-        text = command("history", row, "--at", event)
-        undo = f"{text} | {command('revise', row, '--body', '-')}"
+        undo = command("restore", row, "--at", event)
         return Edited(
             restored, undo, f"{how}; the text before was in no commit, and is an event now"
         )
 
     return edit_record(vault, caller, row, "restored", edit)
+
+
+def _restore_text(
+    vault: Vault, caller: Caller, target: _RestoreTarget | None, then: History
+) -> RecordChange:
+    """Give a record the text of one of its events."""
+    if target is None:
+        hint = f"{command('restore', then)} brings the record back, with its last text"
+        raise NotFoundError(f"{then.id or then.path} is gone", hint)
+
+    def edit(note: Note, row: NoteRow) -> Edited:
+        if normalized_body(note) == then.text.strip("\n"):
+            return Edited(note, hint="it says the same now")
+        kept, event = preserve_text(vault, caller, note)
+        return Edited(with_body(kept, then.text), command("restore", row, "--at", event))
+
+    return edit_record(vault, caller, target.row, "restored", edit)
 
 
 def _as_it_was(note: Note, old: Note) -> Note:

@@ -335,8 +335,7 @@ def _edit_and_undo(
             if caller.source == "mcp":  # where nothing is piped
                 hints.append(f"{command('show', event)} has the text before")
             else:
-                text_before = command("history", row, "--at", event)
-                undo = f"{text_before} | {command('revise', row, '--body', '-', *back)}"
+                undo = " && ".join(filter(None, (command("restore", row, "--at", event), undo)))
             if sanitize_text(text) != text:
                 lost.append("what looks like a secret in its text")
         else:

@@ -22,6 +22,8 @@ from cortex.vault.locate import Vault
 
 LOG_FILE = "access.log"
 AUTOMATIC_VERBS = ("brief", "remind")  # they show what nobody asked for by name
+# Who shows what nobody asked for: a host's events, and a search that goes on with every key.
+AUTOMATIC_SOURCES = ("hook", "preview")
 _COUNTS = "="  # in the place of the time: a line of (id, count, last) triples
 _MAX_LOG_BYTES = 1_000_000  # beyond the counts
 _MAX_READ_BYTES = 16_000_000
@@ -49,7 +51,7 @@ def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
 
 
 def read_counts(vault: Vault, since: int = 0) -> dict[str, AccessCount]:
-    """How often each note was used, and when last. What was shown unasked (source `hook`, verbs
+    """How often each note was used, and when last. What was shown unasked (sources `hook` and `preview`, verbs
     `brief` and `remind`) does not count. `since`: only from that second on; of notes that were used
     since then, uses that a compacted log has only counted are taken, too. Raises nothing."""
     try:
@@ -105,7 +107,11 @@ def _count(text: str, since: int = 0) -> dict[str, AccessCount]:
                 for id_, count, when in zip(fields[1:-1:3], counts, times, strict=True):
                     uses[id_] = uses.get(id_, 0) + count
                     last[id_] = max(last.get(id_, 0), when)
-        elif _is_number(first) and fields[1] != "hook" and fields[0] not in AUTOMATIC_VERBS:
+        elif (
+            _is_number(first)
+            and fields[1] not in AUTOMATIC_SOURCES
+            and fields[0] not in AUTOMATIC_VERBS
+        ):
             when = int(first)
             for id_ in fields[2:-1] if when >= since else ():
                 uses[id_] = uses.get(id_, 0) + 1

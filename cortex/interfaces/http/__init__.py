@@ -1,0 +1,1 @@
+"""The memory over HTTP: REST, the page, the live stream, and MCP."""

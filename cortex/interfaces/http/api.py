@@ -1,0 +1,221 @@
+"""Answer a request by the verb of its route: read what it gives, call the verb, phrase answer and errors as JSON."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterable, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from cortex.core.model.parameters import MOMENT
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    StaleVersionError,
+)
+from cortex.interfaces import pages
+from cortex.interfaces.call import Request, bind, error_of
+from cortex.interfaces.cli import hint as hints, render
+from cortex.interfaces.declare import load_verb, refuse_unknown
+from cortex.interfaces.http.guard import error_body
+from cortex.interfaces.http.routes import (
+    EDGE_PATH,
+    Route,
+    declare,
+    given_to_verb,
+    whole_declaration,
+)
+from cortex.vault import user_settings
+
+BODY_METHODS = ("POST", "PUT")
+_TRUTHS = {"true": True, "false": False}
+_MAX_QUERY_FIELDS = 100
+
+
+class BadRequestError(CortexError):
+    """A request that cannot be read."""
+
+
+class ForbiddenError(CortexError):
+    """What a setting of the user has to allow."""
+
+
+class RefusedError(CortexError):
+    """What fits the types, and the verb does not do: two values that exclude each other, a note of another kind."""
+
+
+class UnsupportedTypeError(CortexError):
+    """A body that is no JSON by its own word."""
+
+
+_STATUS_OF_ERROR: tuple[tuple[type[Exception], int], ...] = (
+    (NotFoundError, 404), (StaleVersionError, 412), (ConflictError, 409), (InvalidInputError, 422), (BadRequestError, 400),
+    (ForbiddenError, 403), (RefusedError, 409), (UnsupportedTypeError, 415),
+)  # fmt: skip
+
+
+def call_route(route: Route, values: Mapping[str, object], request: Request) -> dict[str, Any]:
+    """What the verb of a route answers, as `--json` has it, with `next_cursor` where there is more
+    and `undo_calls` where it can be taken back. Raises `CortexError`, `OSError`."""
+    declared = declare(route)
+    labels = [one.label for one in declared.parameters]
+    refuse_unknown(route.path, values, labels, f"it takes {', '.join(labels) or 'nothing'}")
+    for one in declared.parameters:
+        if one.required and values.get(one.label) == "":
+            raise InvalidInputError(f"{one.label} is empty", "it has to say something")
+    given = given_to_verb(route, declared, values)
+    if route.path == EDGE_PATH:
+        given = _edge_of(str(given.pop("id"))) | given
+    if given.get("hard") in (True, "true") and not user_settings.load_serve()[0].hard_delete:
+        hint = f"hard_delete = true below [serve] in {user_settings.settings_file()} allows it"
+        raise ForbiddenError("no setting of yours allows to remove a file", hint)
+    cursor = str(given.pop("cursor", ""))
+    call = bind(load_verb(route.verb), whole_declaration(route), given, request)
+    call.values()  # what does not fit its type is told apart from what the verb refuses
+    try:
+        if pages.has_pages(route.verb):
+            answer, following = pages.answer_page(call, cursor)
+        else:
+            answer, following = call.answer(), ""
+    except InvalidInputError as error:
+        raise RefusedError(error.message, error.hint) from error
+    content: dict[str, Any] = render.as_json(answer)
+    if following:
+        content["next_cursor"] = following
+    if undo := content.get("undo"):
+        told = undo if isinstance(undo, list) else [undo]
+        calls = [one for text in told for one in hints.read_calls(text)]
+        content["undo_calls"] = [{"verb": one.verb, "arguments": one.given} for one in calls]
+    return content
+
+
+def _edge_of(edge: str) -> dict[str, object]:
+    """Both ends and the kind of an edge's id. Raises `NotFoundError` for none."""
+    parts = edge.split("~")
+    if len(parts) != 3 or not all(parts):
+        raise NotFoundError(f"{edge!r} is no edge", "an edge is called FROM~KIND~TO")
+    return dict(zip(("record", "kind", "other"), parts, strict=True))
+
+
+async def read_values(request: HttpRequest, route: Route) -> dict[str, object]:
+    """What the path, the query and the body of a request give; null gives nothing. Raises `CortexError` for what cannot
+    be read, or is no value of JSON for its parameter."""
+    parameters = {one.label: one for one in declare(route).parameters}
+    values: dict[str, object] = dict(request.path_params)
+    for name, text in read_query(request).items():
+        if name in values:
+            raise BadRequestError(f"{name} is given twice", "give it once")
+        kind = parameters[name].type if name in parameters else str
+        has_default = name in parameters and isinstance(parameters[name].default, str)
+        if kind is bool and text not in _TRUTHS:
+            raise InvalidInputError(f"{name} is not true or false", "send true or false")
+        # `?type=` is a list of nothing, and `?q=` no query.
+        if text or not (has_default or get_origin(kind) in (list, tuple)):
+            values[name] = _TRUTHS[text] if kind is bool else text
+    for name, value in (await read_body(request)).items() if route.method in BODY_METHODS else ():
+        if name in values:
+            raise BadRequestError(f"{name} is given twice", "give it once")
+        if value is not None and name in parameters and not fits_json(parameters[name].type, value):
+            raise InvalidInputError(
+                f"{name} is {value!r:.60}, of another type", "/openapi.json has the types"
+            )
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def fits_json(kind: Any, value: object) -> bool:
+    """Whether a value of JSON is of the type of a parameter, as its schema says; what it says is checked later."""
+    origin: Any = get_origin(kind)
+    if origin is Annotated:
+        inner = get_args(kind)
+        return isinstance(value, str) if inner[1] == MOMENT else fits_json(inner[0], value)
+    if origin in (Union, UnionType):
+        return any(fits_json(one, value) for one in get_args(kind))
+    if origin in (list, tuple):
+        return isinstance(value, list) and all(fits_json(get_args(kind)[0], one) for one in value)
+    if origin is Literal:
+        return isinstance(value, str)
+    if kind in (int, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def read_query(request: HttpRequest) -> dict[str, str]:
+    """The fields of the query. Raises `BadRequestError`, also for one that is given twice."""
+    text = request.scope["query_string"].decode("latin-1")
+    try:
+        pairs = parse_qsl(
+            text, keep_blank_values=True, max_num_fields=_MAX_QUERY_FIELDS, errors="strict"
+        )
+    except ValueError as error:
+        raise BadRequestError(
+            f"the query cannot be read: {error}", "send UTF-8, each name once"
+        ) from None
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        hint = "give it once; a list is written with commas"
+        twice = next(name for name, _ in pairs if [key for key, _ in pairs].count(name) > 1)
+        raise BadRequestError(f"{twice[:100]} is given twice", hint)
+    return values
+
+
+async def read_body(request: HttpRequest) -> dict[str, object]:
+    """The JSON object that a request brings; empty without a body. Raises `CortexError`."""
+    data = await request.body()
+    if not data.strip():
+        return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise UnsupportedTypeError("the body has to be JSON", "Content-Type: application/json")
+    try:
+        body = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise BadRequestError(f"the body is no JSON: {reason}", "send an object") from None
+    if not isinstance(body, dict):
+        raise BadRequestError("the body has to be a JSON object", 'such as {"title": "…"}')
+    return body
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _once(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """An object whose names are given once. Raises `ValueError`."""
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name[:100]} is given twice")
+        found[name] = value
+    return found
+
+
+def answer_json(
+    content: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON that any client can read: halves of characters, as names that are no UTF-8 have them, are `?`."""
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return Response(data, status, {"content-type": "application/json", **(headers or {})})
+
+
+def answer_error(error: Exception) -> Response:
+    """An error with its hint; of one that nobody foresaw its kind, with a trace for whoever runs the server."""
+    if isinstance(error, OSError):
+        error = error_of(error)
+    if not isinstance(error, CortexError):
+        traceback.print_exception(error)
+        data = error_body(
+            f"a fault of Cortex: {type(error).__name__}", "the server's output has more"
+        )
+        return Response(data, 500, media_type="application/json")
+    status = next((code for kind, code in _STATUS_OF_ERROR if isinstance(error, kind)), 500)
+    return Response(error_body(error.message, error.hint), status, media_type="application/json")
