@@ -114,11 +114,11 @@ def test_what_was_used_in_that_time_comes_first_by_its_uses(vault_from, caller) 
     use("call-ada-p2r6wq", "2026-11-19")
     use("order-cables-m5d2xa", "2026-11-19", "brief", times=9)
     found = calendar(vault, caller).used
-    assert [(one.id, one.title, one.uses) for one in found] == [
+    assert [(one.hit.id, one.hit.title, one.uses) for one in found] == [
         ("call-ada-p2r6wq", "Call Ada", 6), ("use-files-k3f7q2", "Use files", 2),
     ]  # fmt: skip
     lately = calendar(vault, caller, since=epoch_seconds("2026-11-18T00:00:00Z")).used
-    assert [(one.id, one.uses) for one in lately] == [
+    assert [(one.hit.id, one.uses) for one in lately] == [
         ("use-files-k3f7q2", 2), ("call-ada-p2r6wq", 1),
     ]  # fmt: skip
     assert calendar(vault, caller, project="none").used == ()

@@ -28,6 +28,7 @@ from cortex.interfaces.cli.text import (
     note_row,
     path,
     problem_lines,
+    section,
     status_mark,
     yellow,
 )
@@ -118,48 +119,48 @@ def timeline(answer: Any) -> Iterable[str]:
 def calendar(answer: Any) -> Iterable[str]:
     """The last half year as a drawing, or its weeks in numbers; then the totals."""
     counts = {day.date: sum(day[1:]) for day in answer.days}
-    weeks = [list(_days_from(week.date)) for week in answer.weeks[-26:]]
-    shown = [week for week in weeks if any(day in counts for day in week)]
+    weeks = [_days_from(week.date) for week in answer.weeks[-26:]]
+    shown = [week for week in weeks if not counts.keys().isdisjoint(week)]
     if shown:
         yield from (f"{PICTURE_MARK}{line}" for line in _heatmap(counts, weeks, answer.until))
         yield f"{FIGURES_MARK}{dim('week of     Mon   Tue   Wed   Thu   Fri   Sat   Sun')}"
     for week in shown:
-        numbers = "".join(f"{counts.get(day, '·'):>6}" for day in week)
-        yield f"{FIGURES_MARK}{week[0][:10]}{numbers}"
-    sums = map(sum, zip(*(day[1:] for day in answer.days), strict=True))
-    captured, decided, opened, done = sums if answer.days else (0, 0, 0, 0)
+        numbers = (f"{counts.get(day, '·'):>6}" for day in week)
+        yield f"{FIGURES_MARK}{week[0]}{''.join(numbers)}"
+    captured, decided, opened, done = (sum(day[at] for day in answer.days) for at in (1, 2, 3, 4))
     both = format_counts((captured, "capture"), (decided, "decision"), (opened, "action"))
     left = answer.weeks[-1].open if answer.weeks else 0
     yield from ("",) if shown else ()
     yield f"since {answer.since}: {both} opened, {done:,} done; {left:,} open now"
-    if answer.used:
-        yield from ("", dim("used most"))
-    for note in answer.used:
-        yield note_row(note, f"{note.uses:>5}×", note.type or "note", name_of(note))
+    used = (
+        note_row(one.hit, f"{one.uses:>5}×", one.hit.type or "note", name_of(one.hit))
+        for one in answer.used
+    )
+    yield from section(f"\n{dim('used most')}", used)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
-def _days_from(monday: str) -> Iterable[str]:
+def _days_from(monday: str) -> list[str]:
     begin = date.fromisoformat(monday)
-    return ((begin + timedelta(days=at)).isoformat() for at in range(7))
+    return [(begin + timedelta(days=at)).isoformat() for at in range(7)]
 
 
 def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iterable[str]:
     """A column for each week, a row for each day of it; the darker, the more of the other days with
     something have less."""
     ordered = sorted(counts[day] for week in weeks for day in week if day in counts)
-    limits = [ordered[len(ordered) * part // 4] for part in (1, 2, 3)]
-    months = ""
+    limits, months = [ordered[len(ordered) * part // 4] for part in (1, 2, 3)], ""
     for at, (monday, *_) in enumerate(weeks):
         if (monday[8:] <= "07" or not at) and 2 * at >= len(months):
             months = f"{months:<{2 * at}}{date.fromisoformat(monday):%b} "
     yield f"    {dim(months.rstrip())}"
-    for at, name in enumerate(("Mon", "", "Wed", "", "Fri", "", "Sun")):
-        row = ""
-        for day in (week[at] for week in weeks):
-            level = 1 + bisect(limits, counts[day]) if day in counts else 0
-            row += ("· ", "░░", "▒▒", "▓▓", "██")[level] if day <= today else ""
-        yield f"{dim(f'{name:<3}')} {row}"
+    for name, days in zip(
+        ("Mon", "", "Wed", "", "Fri", "", "Sun"), zip(*weeks, strict=True), strict=True
+    ):
+        levels = (
+            1 + bisect(limits, counts[day]) if day in counts else 0 for day in days if day <= today
+        )
+        yield f"{dim(f'{name:<3}')} {''.join(('· ', '░░', '▒▒', '▓▓', '██')[level] for level in levels)}"
 
 
 def changes(answer: Any) -> Iterable[str]:

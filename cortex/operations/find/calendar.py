@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from cortex.core.model.caller import Caller
@@ -18,12 +17,13 @@ from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.find.hits import Hit, make_hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
+from cortex.vault.state.access_log import AccessCount
 
 _YEAR_SECONDS = 365 * 24 * 3600
-_FIRST_DAY = "1970-01-01"
 _MAX_USED, _MAX_LOOKED_UP = 10, 2000  # notes; of those that were used some are gone
 
 
@@ -49,11 +49,7 @@ class CalendarWeek(NamedTuple):
 class UsedNote(NamedTuple):
     """A note, and how often it was shown to somebody who asked."""
 
-    id: str
-    title: str
-    type: str
-    path: str  # relative to the vault
-    file: str  # absolute path
+    hit: Hit
     uses: int
 
 
@@ -83,64 +79,52 @@ def calendar(
     Example: cortex calendar --since 3m --project cortex --json
     """
     named = canonical_project(vault, project)
-    projects = (named,) if named else None
-    begin = epoch_seconds(caller.now) - _YEAR_SECONDS if since is None else since
-    first, last = max(_FIRST_DAY, format_time(max(0, begin))[:10]), caller.now[:10]
+    notes = KNOWLEDGE._replace(projects=(named,) if named else None)
+    begin = max(0, epoch_seconds(caller.now) - _YEAR_SECONDS if since is None else since)
+    first, last = format_time(begin)[:10], caller.now[:10]
 
-    def load(index: IndexSession) -> tuple[_Counts, tuple[UsedNote, ...]]:
-        used = _most_used(vault, index.catalogue, begin, projects)
-        return _count(index.catalogue, projects), used
+    def load(
+        index: IndexSession,
+    ) -> tuple[list[dict[str, int]], Counter[str], tuple[UsedNote, ...]]:
+        count, actions = index.catalogue.count_by_day, notes._replace(types=("action",))
+        counts = [
+            count(notes._replace(tiers=(TIER_TRAIL,), not_types=("briefing",)), "changed"),
+            count(notes._replace(types=("decision",)), "created"),
+            count(actions, "created"),
+            count(actions._replace(state="done"), "done"),
+        ]
+        opened = Counter(counts[2])  # less what is done or set aside
+        opened.subtract(count(actions, "done"))
+        opened.update(count(actions._replace(state="to_do"), "done"))
+        used = access_log.read_counts(vault, begin)
+        return counts, opened, _most_used(vault, index.catalogue, notes, used)
 
-    (counts, used), problems = query_fresh(vault, caller, load)
-    days = sorted({day for each in counts[:4] for day in each if first <= day <= last})
-    shown = tuple(CalendarDay(day, *(each.get(day, 0) for each in counts[:4])) for day in days)
-    weeks = tuple(_weeks(counts, first, last))
-    return Calendar(first, last, shown, weeks, used, tuple(problems))
-
-
-class _Counts(NamedTuple):
-    """How many there were on each day."""
-
-    captures: Mapping[str, int]
-    decisions: Mapping[str, int]
-    opened: Mapping[str, int]
-    done: Mapping[str, int]
-    closed: Mapping[str, int]  # actions that are done, or set aside
-
-
-def _count(catalogue: Catalogue, projects: tuple[str, ...] | None) -> _Counts:
-    notes = KNOWLEDGE._replace(projects=projects)
-    events = notes._replace(tiers=(TIER_TRAIL,), not_types=("briefing",))
-    actions = notes._replace(types=("action",))
-    closed = Counter(catalogue.count_by_day(actions, "done"))
-    closed.subtract(catalogue.count_by_day(actions._replace(state="to_do"), "done"))
-    return _Counts(
-        catalogue.count_by_day(events, "changed"),
-        catalogue.count_by_day(notes._replace(types=("decision",)), "created"),
-        catalogue.count_by_day(actions, "created"),
-        catalogue.count_by_day(actions._replace(state="done"), "done"),
-        closed,
+    (counts, opened, used), problems = query_fresh(vault, caller, load)
+    known = {day for each in counts for day in each}
+    days = tuple(
+        CalendarDay(day, *(each.get(day, 0) for each in counts))
+        for day in sorted(known)
+        if first <= day <= last
     )
+    weeks = _weeks(days, opened, max(first, min(known, default=last)), last)
+    return Calendar(first, last, days, weeks, used, tuple(problems))
 
 
-def _weeks(counts: _Counts, first: str, last: str) -> list[CalendarWeek]:
-    """Every week from the first day on; where nothing is that old, from the first one with something."""
-    captured: Counter[str] = Counter()
-    for day, count in counts.captures.items():
-        captured[_monday(day)] += count if first <= day <= last else 0
-    balance = Counter(counts.opened)
-    balance.subtract(counts.closed)
-    changes = sorted(balance.items())
-    weeks, at, left = [], 0, 0
-    begin = _monday(max(first, min((day for each in counts for day in each), default=last)))
-    while begin <= last:
-        end = (date.fromisoformat(begin) + timedelta(days=7)).isoformat()
-        while at < len(changes) and changes[at][0] < end:
-            left += changes[at][1]
-            at += 1
-        weeks.append(CalendarWeek(begin, captured[begin], left))
-        begin = end
-    return weeks
+def _weeks(
+    days: Sequence[CalendarDay], opened: Mapping[str, int], first: str, last: str
+) -> tuple[CalendarWeek, ...]:
+    """The weeks of these days. `opened`: on each day, less what is closed since its last change."""
+    captures, changes = Counter[str](), Counter[str]()
+    for day in days:
+        captures[_monday(day.date)] += day.captures
+    for at, number in opened.items():
+        changes[_monday(max(at, first))] += number
+    weeks, left, monday = list[CalendarWeek](), 0, _monday(first)
+    while monday <= last:
+        left += changes[monday]
+        weeks.append(CalendarWeek(monday, captures[monday], left))
+        monday = (date.fromisoformat(monday) + timedelta(days=7)).isoformat()
+    return tuple(weeks)
 
 
 def _monday(day: str) -> str:
@@ -149,13 +133,10 @@ def _monday(day: str) -> str:
 
 
 def _most_used(
-    vault: Vault, catalogue: Catalogue, since: int, projects: tuple[str, ...] | None
+    vault: Vault, catalogue: Catalogue, wanted: NoteFilter, counts: Mapping[str, AccessCount]
 ) -> tuple[UsedNote, ...]:
-    counts = access_log.read_counts(vault, since)
     best = sorted(counts, key=lambda id_: (-counts[id_].count, id_))[:_MAX_LOOKED_UP]
-    rows = catalogue.find(NoteFilter(ids=best, projects=projects), "tier")
-    found = {row.id: row for row in reversed(rows)}  # of several with an id one that holds
-    return tuple(
-        UsedNote(id_, row.title, row.type, row.path, os.path.join(vault.root, row.path), uses)
-        for id_, row, uses in ((id_, found[id_], counts[id_].count) for id_ in best if id_ in found)
-    )[:_MAX_USED]
+    # Of several with an id that which holds.
+    rows = {row.id: row for row in catalogue.find(wanted._replace(ids=best), "tier")[::-1]}
+    shown = [rows[id_] for id_ in best if id_ in rows][:_MAX_USED]
+    return tuple(UsedNote(make_hit(vault, row, 1, ""), counts[row.id].count) for row in shown)

@@ -51,13 +51,12 @@ def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
 
 
 def read_counts(vault: Vault, since: int = 0) -> dict[str, AccessCount]:
-    """How often each note was used, and when last. What was shown unasked (sources `hook` and `preview`, verbs
-    `brief` and `remind`) does not count. `since`: only from that second on; of notes that were used
-    since then, uses that a compacted log has only counted are taken, too. Raises nothing."""
+    """How often each note was used, and when last; `since`: of those used since that second. What was
+    shown unasked (sources `hook` and `preview`, verbs `brief` and `remind`) does not count. Raises
+    nothing."""
     try:
         path = os.path.join(vault.state_folder(), LOG_FILE)
-        counts = _count(_read_text(path), since)
-        return {id_: one for id_, one in counts.items() if one.last_seconds >= since}
+        return _count(_read_text(path), since)
     except (OSError, CortexError):
         return {}
 
@@ -95,6 +94,7 @@ def _read_text(path: str) -> str:
 
 
 def _count(text: str, since: int = 0) -> dict[str, AccessCount]:
+    """The uses since that second; what a compacted log has only counted, of notes used since then."""
     uses: dict[str, int] = {}
     last: dict[str, int] = {}
     for line in text.split("\n"):
@@ -116,7 +116,8 @@ def _count(text: str, since: int = 0) -> dict[str, AccessCount]:
             for id_ in fields[2:-1] if when >= since else ():
                 uses[id_] = uses.get(id_, 0) + 1
                 last[id_] = max(last.get(id_, 0), when)
-    return {id_: AccessCount(count, last[id_]) for id_, count in uses.items()}
+    pairs = ((id_, AccessCount(count, last[id_])) for id_, count in uses.items())
+    return {id_: one for id_, one in pairs if one.last_seconds >= since}
 
 
 def _is_number(text: str) -> bool:
