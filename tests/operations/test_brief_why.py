@@ -32,7 +32,7 @@ def test_each_line_says_what_put_it_there(vault_from, home) -> None:  # noqa: F8
     assert why["late"] == ["overdue since 2026-11-19"]
     assert why["buy-nails"] == ["open, due 2026-12-01"]
     assert why["mine.md:4"] == ["a task of a note of your own"]
-    assert why["the-plan"] == ["the plan that goes on", *["a step of it that is left"] * 2]
+    assert why["the-plan"] == ["a plan that goes on", *["a step of the plan that is left"] * 2]
     assert why["day-one"] == ["one of the last sessions"]
     assert why["in-english"] == ["yours alone"]
     assert why["no-tin"][0].startswith("number 1 of 2 decisions and rejections by worth, score ")
@@ -51,7 +51,7 @@ def test_a_branch_says_what_is_of_it(vault_from, home, git) -> None:  # noqa: F8
         + record("lay-it", "action", status="open", branch="ridge")
     )  # fmt: skip
     why = reasons(brief(vault, caller_at(NOW, str(home)), why=True))
-    assert why["of-ridge"] == ["of this branch (ridge)"]
+    assert why["of-ridge"] == ["at hand, of this branch (ridge)"]
     assert why["lay-it"] == ["open, without a date, of this branch (ridge)"]
     assert why["of-main"][0].startswith("number 1 of 1 ")
 

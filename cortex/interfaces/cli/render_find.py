@@ -249,11 +249,11 @@ def _vault_history_lines(answer: Any) -> Iterable[str]:
         name = f"{yellow(one.commit[:10])}  {format_time(one.at)}  " if one.commit else ""
         counts = [(one.events, "event"), (one.briefings, "briefing"), (one.others, "other file")]
         counted = format_counts(*(pair for pair in counts if pair[0]))
-        yield f"{name}{bold(one.author)}  {escape(one.subject)}  {dim(counted)}".rstrip()
+        subject = f"{bold(one.author)}  {escape(one.subject)}"
+        yield f"{name}{subject}{f'  {dim(counted)}' if counted else ''}"
         for note in one.notes:
-            before = dim(f"was {note.before}") if note.before else ""
-            words = (note.type or "note", name_of(note))
-            yield f"{note_row(note, f'{note.change:<8}', *words)}  {before}".rstrip()
+            before = (f"was {note.before}",) if note.before else ()
+            yield note_row(note, f"{note.change:<8}", note.type or "note", name_of(note), *before)
         if one.more:
             yield f"    {one.more:,} more notes"
     if answer.more:

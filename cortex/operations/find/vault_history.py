@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from cortex.core.model.caller import Caller
@@ -25,7 +26,6 @@ _WEEK_SECONDS = 7 * 24 * 3600
 _MAX_NOTES = 100  # of one commit
 _MAX_READ = 1000  # notes that are gone or elsewhere now, and are read in git
 Change: TypeAlias = Literal["added", "changed", "removed", "renamed"]
-_CHANGES: dict[str, Change] = {"A": "added", "D": "removed"}
 
 
 class ChangedNote(NamedTuple):
@@ -73,54 +73,48 @@ def recent_commits(
 def _tell(
     vault: Vault, catalogue: Catalogue, commits: Sequence[NoteCommit]
 ) -> tuple[VaultCommit, ...]:
-    rows, elsewhere = dict[str, NoteRow](), dict[tuple[str, str], str]()
-    for commit in commits:
-        for status, path, blob in commit.changes:
-            if _kind_of(path) != "note":
-                continue
-            if status != "D" and (row := catalogue.row_at(path)):
-                rows[path] = row
-            elif blob or commit.parents:
-                elsewhere[commit.id, path] = blob or f"{commit.parents[0]}:./{path}"
-    texts = objects.read_blobs(vault.root, list(elsewhere.values())[:_MAX_READ])
-    old = {key: notes.read(texts.get(name, b"")) for key, name in elsewhere.items()}
+    kinds = [Counter(_kind_of(path) for _, path, _ in commit.changes) for commit in commits]
+    touched = [
+        (commit, status, path, blob or (f"{commit.parents[0]}:./{path}" if commit.parents else ""))
+        for commit in commits
+        for status, path, blob in islice(filter(_is_note, commit.changes), _MAX_NOTES)
+    ]
+    rows = {path: catalogue.row_at(path) for _, status, path, _ in touched if status != "D"}
+    gone = [text for _, _, path, text in touched if not rows.get(path)][:_MAX_READ]
+    old = {name: notes.read(data) for name, data in objects.read_blobs(vault.root, gone).items()}
     ids = {note.get("id") for note in old.values()} - {""}
     by_id = {row.id: row for row in catalogue.find(NoteFilter(ids=ids), "path")}
-
-    def note_of(commit: NoteCommit, status: str, path: str) -> ChangedNote:
-        note = old.get((commit.id, path)) or notes.read(b"")
-        row = (rows.get(path) if status != "D" else None) or by_id.get(note.get("id"))
-        name = path.rpartition("/")[2].removesuffix(".md")
-        id_, title, type_ = note.get("id") or path, note.title or name, note.get("type")
-        id_, title, type_ = (row.id, row.title, row.type) if row else (id_, title, type_)
-        change, file = _CHANGES.get(status, "changed"), f"{vault.root}/{row.path}" if row else ""
-        undo = _undo(row, id_, change, commit.parents)
-        return ChangedNote(id_, title, type_, path, change, undo, file=file)
-
-    told = []
-    for commit in commits:
-        kinds = Counter(_kind_of(path) for _, path, _ in commit.changes)
-        touched = _join_moves([
-            note_of(commit, status, path)
-            for status, path, _ in commit.changes
-            if _kind_of(path) == "note"
-        ])  # fmt: skip
-        about = commit.id, commit.date, commit.author, commit.subject
-        shown, more = tuple(touched[:_MAX_NOTES]), max(0, len(touched) - _MAX_NOTES)
-        counts = kinds["event"], kinds["briefing"], kinds["other"]
-        told.append(VaultCommit(*about, shown, more, *counts))
-    return tuple(told)
+    told: dict[str, list[ChangedNote]] = {commit.id: [] for commit in commits}
+    for commit, status, path, text in touched:
+        note = old.get(text) or notes.read(b"")
+        row = (rows[path] if status != "D" else None) or by_id.get(note.get("id"))
+        name = note.title or path.rpartition("/")[2].removesuffix(".md")
+        about = note.get("id") or path, name, note.get("type")
+        about = (row.id, row.title, row.type) if row else about
+        change: Change = "added" if status == "A" else "removed" if status == "D" else "changed"
+        undo = _undo(row, about[0], change, commit.parents)
+        file = f"{vault.root}/{row.path}" if row else ""
+        told[commit.id].append(ChangedNote(*about, path, change, undo, file=file))
+    return tuple(
+        VaultCommit(
+            *(commit.id, commit.date, commit.author, commit.subject),
+            tuple(_join_moves(told[commit.id])),
+            max(0, count["note"] - _MAX_NOTES),
+            *(count["event"], count["briefing"], count["other"]),
+        )
+        for commit, count in zip(commits, kinds, strict=True)
+    )
 
 
 def _join_moves(touched: Sequence[ChangedNote]) -> list[ChangedNote]:
     """The notes; one that is gone here and came there, by its id, was renamed."""
     gone = {one.id: one.path for one in touched if one.change == "removed"}
-    found = []
-    for one in touched:
-        before = gone.get(one.id, "") if one.change == "added" else ""
-        found.append(one._replace(change="renamed", before=before, undo="") if before else one)
-    moved = {one.id for one in found if one.before}
-    return [one for one in found if one.change != "removed" or one.id not in moved]
+    moved = gone.keys() & {one.id for one in touched if one.change == "added"}
+    return [
+        one._replace(change="renamed", before=gone[one.id], undo="") if one.id in moved else one
+        for one in touched
+        if one.change != "removed" or one.id not in moved
+    ]
 
 
 def _undo(row: NoteRow | None, id_: str, change: str, parents: Sequence[str]) -> str:
@@ -134,6 +128,10 @@ def _undo(row: NoteRow | None, id_: str, change: str, parents: Sequence[str]) ->
         return command("archive", row) if row.tier == TIER_CURRENT else ""
     is_text = row.type != "session" and parents
     return command("restore", row, "--at", parents[0][:12]) if is_text else ""
+
+
+def _is_note(change: tuple[str, str, str]) -> bool:
+    return _kind_of(change[1]) == "note"
 
 
 def _kind_of(path: str) -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from cortex.core.briefing.compose import (
     AT_HAND,
-    EVERYWHERE,
+    DECISIONS,
+    KNOWLEDGE,
     OPEN,
     PINNED,
     PLAN,
     RULES,
     SESSIONS,
+    TRAPS,
     BriefingLine,
     BriefingSection,
 )
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.ranking.importance import total_score
+from cortex.core.ranking.importance import Signals, total_score
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.token_count import count_tokens
-from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
@@ -35,11 +37,10 @@ from cortex.vault.git.branches import DEFAULT_BRANCHES
 from cortex.vault.locate import Vault
 
 _MAX_FILES = 2  # that are named
-
-
-class _Known(NamedTuple):
-    files: dict[int, list[str]]  # of a note: what it names and the last sessions touched
-    scores: dict[int, float]  # of notes of this vault, 0 to 5
+_REASONS = {
+    PINNED: "pinned", RULES: "your rule", AT_HAND: "at hand", OPEN: "open, without a date",
+    PLAN: "a plan that goes on", SESSIONS: "one of the last sessions",
+}  # fmt: skip
 
 
 def explain_sections(
@@ -51,30 +52,41 @@ def explain_sections(
 ) -> tuple[BriefingSection, ...]:
     """The sections, each line with its tokens and why it is there."""
     rows = {row.id: row for some in selection.parts.values() for row in some}
-    shown = [rows[line.id] for each in sections for line in each.lines if line.id in rows]
+    lines = (line for part in sections for line in part.lines)
+    own = [row for line in lines if (row := rows.get(line.id)) and row.number >= 0]
     last = [row for row in selection.parts.get(SESSIONS, ()) if row.number >= 0][:RECENT_SESSIONS]
+    of_last = NoteFilter(tiers=(TIER_TRAIL,), sessions={row.session for row in last})
 
-    def look(index: IndexSession) -> _Known:
-        of_sessions = NoteFilter(tiers=(TIER_TRAIL,), sessions={row.session for row in last})
-        events = index.catalogue.find(of_sessions, "-id", RECENT_EVENTS)
-        both = [row.number for row in (*last, *events)]
-        found = index.catalogue.entities_of(both, "file").values()
-        touched = {key for some in found for _, _, key, _ in some}
-        own = [row for row in shown if row.number >= 0]
-        named = index.catalogue.entities_of([row.number for row in own], "file")
+    def look(index: IndexSession) -> tuple[dict[int, list[str]], dict[int, Signals]]:
+        find_files = partial(index.catalogue.entities_of, kind="file")
+        events = index.catalogue.find(of_last, "-id", RECENT_EVENTS)
+        numbers = [row.number for row in (*last, *events)]
+        touched = {key for some in find_files(numbers).values() for _, _, key, _ in some}
         files = {
             number: [name for _, name, key, _ in some if key in touched]
-            for number, some in named.items()
+            for number, some in find_files([row.number for row in own]).items()
         }
-        moment = epoch_seconds(caller.now)
-        signals = signals_of_notes(vault, index, own, branch).items()
-        return _Known(files, {number: total_score(one, moment) for number, one in signals})
+        return files, signals_of_notes(vault, index, own, branch)
 
-    known = query_index(vault, caller.progress, look)
+    files, signals = query_index(vault, caller.progress, look)
+    moment, shown_branch = epoch_seconds(caller.now), "" if branch in DEFAULT_BRANCHES else branch
 
     def explain(part: BriefingSection, place: int, line: BriefingLine) -> BriefingLine:
-        why = _why(part, place, line, rows.get(line.id), known, branch=branch, now=caller.now)
-        return line._replace(tokens=count_tokens(f"{line.text}\n"), why=why)
+        row = rows.get(line.id)
+        if row is None:
+            kind = f"a {line.type} of " if line.type not in ("", "note") else ""
+            why = f"{kind}a note of your own"
+        elif part.kind in (DECISIONS, TRAPS, KNOWLEDGE):
+            why = f"number {place} of {len(part.lines) + part.more} {part.title.lower()} by worth"
+            if known := signals.get(row.number):
+                why = f"{why}, score {total_score(known, moment):.1f} of 5"
+        else:
+            is_step = line.text.startswith("  ")
+            why = _reason(part.kind, row, files.get(row.number, []), caller.now, is_step=is_step)
+        if row and shown_branch == row.branch != "":
+            why = f"{why}, of this branch ({branch})"
+        whose = ", in your own vault" if row and row.number < 0 else ""
+        return line._replace(tokens=count_tokens(f"{line.text}\n"), why=why + whose)
 
     return tuple(
         part._replace(lines=tuple(explain(part, *pair) for pair in enumerate(part.lines, 1)))
@@ -82,44 +94,13 @@ def explain_sections(
     )
 
 
-def _why(
-    part: BriefingSection,
-    place: int,
-    line: BriefingLine,
-    row: NoteRow | None,
-    known: _Known,
-    *,
-    branch: str,
-    now: str,
-) -> str:
-    if row is None:
-        return (
-            f"a {line.type} of a note of your own"
-            if line.type not in ("", "note")
-            else "a note of your own"
-        )
-    is_theirs = branch not in ("", *DEFAULT_BRANCHES) and row.branch == branch
-    is_here = f", of this branch ({branch})" if is_theirs else ""
-    whose = ", in your own vault" if row.number < 0 else ""
-    if files := part.kind == AT_HAND and known.files.get(row.number):
-        return (
-            f"names {', '.join(dict.fromkeys(files[:_MAX_FILES]))}, which the last sessions touched"
-        )
-    if part.kind == PLAN:
-        first = "the plan that goes on" if place == 1 else "another plan"
-        return f"{'a step of it that is left' if line.text.startswith('  ') else first}{is_here}"
-    if part.kind == OPEN and row.due:
+def _reason(kind: str, row: NoteRow, files: Sequence[str], now: str, *, is_step: bool) -> str:
+    """Why a note stands in a part that is not ranked."""
+    if kind == AT_HAND and files:
+        named = ", ".join(dict.fromkeys(files[:_MAX_FILES]))
+        return f"names {named}, which the last sessions touched"
+    if kind == OPEN and row.due:
         return f"{'overdue since' if is_overdue(row.due, now) else 'open, due'} {row.due}"
-    fixed = {
-        PINNED: f"pinned{whose}",
-        RULES: f"your rule{whose}",
-        AT_HAND: is_here.removeprefix(", ") or "of these files",
-        OPEN: f"open, without a date{is_here}",
-        SESSIONS: f"one of the last sessions{is_here}",
-        EVERYWHERE: f"{'yours alone' if row.scope == 'personal' else 'of every project'}{whose}",
-    }
-    if part.kind in fixed:
-        return fixed[part.kind]
-    total = len(part.lines) + part.more
-    score = f", score {known.scores[row.number]:.1f} of 5" if row.number in known.scores else ""
-    return f"number {place} of {total} {part.title.lower()} by worth{score}{whose}{is_here}"
+    if kind == PLAN and is_step:
+        return "a step of the plan that is left"
+    return _REASONS.get(kind, "of every project" if row.scope == "global" else "yours alone")

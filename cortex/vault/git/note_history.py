@@ -166,14 +166,17 @@ def _read_log(root: str, flags: Sequence[str], paths: Sequence[str]) -> list[Not
         "--end-of-options", "HEAD", "--", *paths,
     ]  # fmt: skip
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
-    commits: list[NoteCommit] = []
+    found: list[tuple[str, list[tuple[str, str, str]]]] = []
     for one in objects.parse_raw(ran.stdout):
         if isinstance(one, bytes):
-            _, id_, parents, date, author, subject = one.decode("utf-8", "replace").split("\x01", 5)
-            commits.append(NoteCommit(id_, tuple(parents.split()), date, author, subject, ()))
+            found.append((one.decode("utf-8", "replace"), []))
         else:
-            change = one.status, os.fsdecode(one.path), one.new_blob
-            commits[-1] = commits[-1]._replace(changes=(*commits[-1].changes, change))
+            found[-1][1].append((one.status, os.fsdecode(one.path), one.new_blob))
+    commits = []
+    for head, changes in found:
+        _, id_, parents, date, author, subject = head.split("\x01", 5)
+        about = tuple(parents.split()), date, author, subject
+        commits.append(NoteCommit(id_, *about, tuple(changes)))
     return commits
 
 
