@@ -105,7 +105,7 @@ def test_opposites_and_what_is_alike_wait_as_pairs(vault_from, caller, cortex) -
         ("not-cached", "cached"), ("said", "also-said"),
     ]  # fmt: skip
     assert [(one.id, one.other) for one in found.duplicates.hits] == [("alike", "alike-too")]
-    assert found.duplicates.hits[0].why.startswith("alike by 0.")
+    assert found.duplicates.hits[0].why == "say nearly the same"
     assert found.duplicates.hits[0].fix == "cortex consolidate alike alike-too"
     first = found.contradictions.hits[0]
     assert first.fix == "cortex supersede cached --by not-cached"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -14,7 +14,6 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between, Time
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import SIMILAR
-from cortex.core.notes.note import Note
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
@@ -36,6 +35,7 @@ from cortex.vault.git.publish_check import SECRET_WORDS
 from cortex.vault.locate import Vault
 
 _MONTH_SECONDS = 30 * 24 * 3600
+_REVIEWED = " --reviewed "  # in the hint of a problem that this ends
 _LINE_RE = lazy_re(r":[0-9]+$")
 _MAX_LOOKED_AT, _MAX_SHOWN = 1000, 1000  # records that changed lately; entries of a group
 # By the layer of a record, of whatever a session said; else by the source of its last event.
@@ -102,18 +102,35 @@ def review(
     def look(index: IndexSession) -> tuple[list[ReviewEntry], ...]:
         catalogue, entry = index.catalogue, partial(_entry, vault)
         rows = catalogue.find(lately._replace(not_types=("session",)), "-date", _MAX_LOOKED_AT)
-        opposite = [(*pair, "say opposite things") for pair in find_contradictions(catalogue)]
-        merges = filter(_is_of_merge, catalogue.problems())
-        stale = find_stale(catalogue, caller.now)
-        faded, _ = find_faded(vault, index, caller.now)
+        opposite = _unseen(vault, find_contradictions(catalogue))
+        alike = _unseen(vault, _alike_pairs(index, rows))
+        told = {frozenset(pair) for pair in opposite}
         return (
             [entry(row, why) for row in rows if (why := _who_made(vault, row))],
-            _pairs(vault, opposite, lambda new, old: command("supersede", old, "--by", new)),
-            _pairs(vault, _alike_pairs(index, rows, opposite), partial(command, "consolidate")),
-            [_of_problem(vault, catalogue, one) for one in merges],
+            [
+                entry(new, "say opposite things", old, command("supersede", old, "--by", new))
+                for new, old in opposite
+            ],
+            [
+                entry(new, "say nearly the same", old, command("consolidate", new, old))
+                for new, old in alike
+                if frozenset((new, old)) not in told
+            ],
+            [
+                _of_problem(vault, catalogue, one)
+                for one in catalogue.problems()
+                if _is_of_merge(one)
+            ],
             [_of_problem(vault, catalogue, one) for one in secrets],
-            [entry(row, "open, and unchanged for 30 days", fix=_done(row)) for row in stale],
-            [entry(one.row, one.why) for one in faded],
+            [
+                entry(
+                    row,
+                    "open, and unchanged for 30 days",
+                    fix=command("revise", row, "--status", "done"),
+                )
+                for row in find_stale(catalogue, caller.now)
+            ],
+            [entry(one.row, one.why) for one in find_faded(vault, index, caller.now)[0]],
         )
 
     groups = query_index(vault, caller.progress, look)
@@ -121,64 +138,48 @@ def review(
     return ReviewResult._make((*hits, tuple(problems)))
 
 
-def _entry(vault: Vault, row: NoteRow, why: str, other: str = "", fix: str = "") -> ReviewEntry:
+def _entry(
+    vault: Vault, row: NoteRow, why: str, other: NoteRow | None = None, fix: str = ""
+) -> ReviewEntry:
     """The entry of a note; in one of a person's own Cortex writes nothing."""
-    file, is_own = os.path.join(vault.root, row.path), row.id == row.path
-    keep, drop = (command("revise", row, "--reviewed"), command("archive", row))
-    about = row.id, row.title, row.type, row.path, file, format_time(row.date), why, other
-    fix = fix or command("edit", row)
-    return ReviewEntry(*about, "" if is_own else keep, fix, "" if is_own else drop)
+    file, is_ours = os.path.join(vault.root, row.path), row.id != row.path
+    about = row.id, row.title, row.type, row.path, file, format_time(row.date), why
+    keep = command("revise", row, "--reviewed") if is_ours else ""
+    drop = command("archive", row) if is_ours else ""
+    return ReviewEntry(*about, other.id if other else "", keep, fix or command("edit", row), drop)
 
 
-def _done(row: NoteRow) -> str:
-    return command("revise", row, "--status", "done")
+def _unseen(
+    vault: Vault, pairs: Iterable[tuple[NoteRow, NoteRow]]
+) -> list[tuple[NoteRow, NoteRow]]:
+    """The pairs that nobody has reviewed since both were changed, the newer note first."""
+    ordered = (sorted(pair, key=lambda row: (-row.date, row.path)) for pair in pairs)
+    found = [
+        (new, old)
+        for new, old in ordered
+        if max(_reviewed(vault, new), _reviewed(vault, old)) < max(new.updated, old.updated)
+    ]
+    return sorted(found, key=lambda pair: -pair[0].date)
 
 
-def _pairs(
-    vault: Vault,
-    pairs: Iterable[tuple[NoteRow, NoteRow, str]],
-    fix: Callable[[NoteRow, NoteRow], str],
-) -> list[ReviewEntry]:
-    """The entries of two notes each, the newer one's, but those that somebody has reviewed since both
-    were changed."""
-    found = []
-    for one, other, why in pairs:
-        new, old = sorted((one, other), key=lambda row: (-row.date, row.path))
-        if not any(
-            _reviewed(read_note(vault, row.path)) >= max(one.updated, other.updated)
-            for row in (new, old)
-        ):
-            found.append(_entry(vault, new, why, old.id, fix(new, old)))
-    return sorted(found, key=lambda entry: entry.date, reverse=True)
-
-
-def _alike_pairs(
-    index: IndexSession, rows: Sequence[NoteRow], told: Sequence[tuple[NoteRow, NoteRow, str]]
-) -> Iterator[tuple[NoteRow, NoteRow, str]]:
-    """The records of one project that may be the same as one of these, are not related and not told."""
-    edges = computed_edges(
-        index.catalogue, [row.number for row in rows], (SIMILAR,), DUPLICATE_THRESHOLD
-    )
+def _alike_pairs(index: IndexSession, rows: Sequence[NoteRow]) -> Iterator[tuple[NoteRow, NoteRow]]:
+    """The records of one project that may be the same as one of these, and are not related."""
+    numbers = [row.number for row in rows]
+    edges = computed_edges(index.catalogue, numbers, (SIMILAR,), DUPLICATE_THRESHOLD)
     ends = {end for edge in edges for end in (edge.source, edge.target)}
-    found = index.catalogue.rows_by_number(ends)
-    others = related_pairs(index, ends) | {
-        frozenset((one.number, two.number)) for one, two, _ in told
-    }
+    found, related = index.catalogue.rows_by_number(ends), related_pairs(index, ends)
     for edge in edges:
         one, other = found[edge.source], found[edge.target]
         # Where numbers in them differ they are no more alike than that.
-        is_strong = (
-            edge.strength > DUPLICATE_THRESHOLD
-            and frozenset((one.number, other.number)) not in others
-        )
-        if is_strong and one.project == other.project and other.id != other.path:
-            yield one, other, f"alike by {edge.strength:.2f}"
+        is_strong = edge.strength > DUPLICATE_THRESHOLD and one.project == other.project
+        if is_strong and other.id != other.path and {edge.source, edge.target} not in related:
+            yield one, other
 
 
 def _who_made(vault: Vault, row: NoteRow) -> str:
     """What made a record that no person has typed nor looked at since; else empty."""
     note = read_note(vault, row.path) if row.events else None
-    if note is None or _reviewed(note) >= row.updated:
+    if note is None or note.get("reviewed_at") >= row.updated:
         return ""
     if why := _MADE_BY.get(str(note.provenance()[1].get("layer", ""))):
         return why
@@ -186,24 +187,23 @@ def _who_made(vault: Vault, row: NoteRow) -> str:
     return _MADE_OVER.get(event.get("source"), "") if event else ""
 
 
-def _reviewed(note: Note | None) -> str:
+def _reviewed(vault: Vault, row: NoteRow) -> str:
+    note = read_note(vault, row.path)
     return note.get("reviewed_at") if note else ""
 
 
 def _is_of_merge(problem: Problem) -> bool:
-    return "conflict" in f"{problem.message} {problem.hint}" or " --reviewed " in problem.hint
+    return "conflict" in f"{problem.message} {problem.hint}" or _REVIEWED in problem.hint
 
 
 def _of_problem(vault: Vault, catalogue: Catalogue, problem: Problem) -> ReviewEntry:
-    """The entry of a note or file about which something is to be decided."""
-    path = _LINE_RE.sub("", problem.where)
-    is_secret = SECRET_WORDS in problem.message
-    anyway = cortex_command("sync", *option_words("publish", path)) if is_secret else ""
+    """The entry of a note or file of which something is to be decided."""
+    path, is_secret = _LINE_RE.sub("", problem.where), SECRET_WORDS in problem.message
+    share = cortex_command("sync", *option_words("publish", path)) if is_secret else ""
     if row := catalogue.row_at(path):
         entry = _entry(vault, row, problem.message)
-        keep = anyway or (entry.keep if " --reviewed " in problem.hint else "")
-        return entry._replace(
-            keep=keep, drop=command("erase", row) if is_secret and entry.drop else ""
-        )
+        keep = share or (entry.keep if _REVIEWED in problem.hint else "")
+        drop = command("erase", row) if is_secret and entry.drop else ""
+        return entry._replace(keep=keep, drop=drop)
     file = os.path.join(vault.root, path)
-    return ReviewEntry(path, path, "", path, file, "", problem.message, keep=anyway)
+    return ReviewEntry(path, path, "", path, file, "", problem.message, keep=share)
