@@ -123,7 +123,9 @@ ASKED: dict[str, list[list[str]]] = {
     "heal": [["--check"], []],
     "sync": [[]],
     "watch": [["--status"], ["--status", "--unit", EVIL]],
-    "history": [[ID], [FILE], [ID, "--at", COMMIT], [ID, "--at", EVIL], [EVIL]],
+    "calendar": [[], ["--project", EVIL]],
+    "review": [[]],
+    "history": [[], ["--since", "2000-01-01"], [ID], [FILE], [ID, "--at", COMMIT], [ID, "--at", EVIL], [EVIL]],
     "merge": [["broken.md", FILE, f"own {ESC}note.md"], ["--explain", FILE, "records/decision/b.md", "records/decision/c.md"], [EVIL, EVIL, EVIL]],
     "git": [["status"], [EVIL]],
     "relate": [[ID, "refines", f"two-{ESC}id"], [ID, "supersedes", f"two-{ESC}id"], [f"two-{ESC}id", "supersedes", ID], [ID, EVIL, ID]],
@@ -139,7 +141,7 @@ ASKED: dict[str, list[list[str]]] = {
     "archive": [[ID], [ID, "--reason", EVIL]],
     "delete": [[ID], [f"two-{ESC}id", "--hard"], [f"two-{ESC}id", "--hard", "--yes"]],
     "forget": [["zebra"], [EVIL]],
-    "restore": [[f"three-{ESC}"], [f"four-{ESC}"], [EVIL]],
+    "restore": [[ID, "--at", COMMIT], [ID, "--at", EVIL], [f"three-{ESC}"], [f"four-{ESC}"], [EVIL]],
     "consolidate": [[], ["--least", "0.1"], [ID, f"two-{ESC}id"], [EVIL]],
     "doctor": [[], ["--fix"]],
     "promote": [[ID], [ID], [EVIL]],
@@ -149,13 +151,13 @@ ASKED: dict[str, list[list[str]]] = {
 # Those that are known to say something that notes hold.
 SAYING = frozenset(
     "search recall timeline show open edit context session actions meetings retry history relate unrelate graph entities score update done pin supersede archive"
-    " restore consolidate status doctor project".split()
+    " restore consolidate status doctor project calendar review".split()
 )
 
 
 # Those that only look, whose forms share a vault and its index.
 LOOKING = frozenset(
-    "search recall timeline show open edit context topic meetings actions history graph entities score status brief remind".split()
+    "search recall timeline show open edit context topic meetings actions history graph entities score status brief remind calendar review".split()
 )
 
 
