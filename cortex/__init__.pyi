@@ -397,6 +397,7 @@ class Vault:
         priority: int | Literal["none"] | None = None,
         branch: str = "",
         reviewed: bool = False,
+        unreviewed: bool = False,
         version: str = "",
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
@@ -519,6 +520,7 @@ class Vault:
         priority: int | Literal["none"] | None = None,
         branch: str = "",
         reviewed: bool = False,
+        unreviewed: bool = False,
         version: str = "",
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.merge.merge_record import merge_record
+from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli import render
 from cortex.operations.care.review import review
 from cortex.operations.records.revise import revise
@@ -71,8 +72,14 @@ def test_what_no_person_typed_waits_until_somebody_has_looked(vault_from, caller
         "records/by-agent.md",
         "2026-11-18T10:15:00Z",
     )
-    revise(vault, caller, "by-agent", reviewed=True)
+    looked = revise(vault, caller, "by-agent", reviewed=True)
+    assert looked.undo == "cortex revise by-agent --unreviewed"
     assert "by-agent" not in ids(review(vault, caller).kept)
+    assert revise(vault, caller, "by-agent", unreviewed=True).undo.endswith(" --reviewed")
+    assert "by-agent" in ids(review(vault, caller).kept)
+    with pytest.raises(InvalidInputError, match="reviewed or it is not"):
+        revise(vault, caller, "by-agent", reviewed=True, unreviewed=True)
+    revise(vault, caller, "by-agent", reviewed=True)
     # An agent's word that it has looked is none.
     assert (
         revise(vault, caller._replace(source="mcp"), "in-turn", reviewed=True).outcome

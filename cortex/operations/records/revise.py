@@ -92,6 +92,7 @@ class _ReviseRequest(NamedTuple):
     removed_tags: tuple[str, ...]
     body: str
     reviewed: bool
+    unreviewed: bool
     version: str  # that the note has to have; "" for any
 
 
@@ -100,11 +101,10 @@ def revise(
     topic: str = "", status: Literal["", "active", "open", "done", "archived", "withdrawn", "deleted"] = "",
     reason: str = "", tags: list[str] | None = None, add_tags: tuple[str, ...] = (),
     remove_tags: tuple[str, ...] = (), project: str = "",
-    scope: Literal["", "project", "personal", "global"] = "", owner: str = "",
-    due: Day | Literal["none"] | None = None,
+    scope: Literal["", "project", "personal", "global"] = "", owner: str = "", due: Day | Literal["none"] | None = None,
     confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None, branch: str = "", reviewed: bool = False,
-    version: str = "",
+    unreviewed: bool = False, version: str = "",
 ) -> RecordChange:  # fmt: skip
     """Correct, withdraw or finish a record.
 
@@ -130,6 +130,7 @@ def revise(
     priority: how much it matters, from 1 to 10
     branch: the branch
     reviewed: confirm that you have looked at it, and at what lost in a merge (see cortex review)
+    unreviewed: take that back
     version: change it only if it still is as cortex show --json answered this version
 
     Example: cortex revise use-sqlite-k3f7q2 --add-tags storage --priority 8
@@ -145,7 +146,7 @@ def revise(
         fields["type"] = known_type(vault, sanitize_text(type).strip().lower())
     request = _ReviseRequest(
         fields, status, one_line(sanitize_text(reason)), _clean_tags(tags) if tags else None, _clean_tags(add_tags),
-        _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed, version.strip(),
+        _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed, unreviewed, version.strip(),
     )  # fmt: skip
     _check_request(request, vault, id)
     edit = partial(_edit_and_undo, vault, caller, request)
@@ -292,7 +293,10 @@ def _check_request(request: _ReviseRequest, vault: Vault, id_: str) -> None:
         hint = f"{cortex_command('promote', id_)} moves it there"
         raise InvalidInputError("what is personal or global is kept in your own vault alone", hint)
     has_tags = request.tags is not None or request.added_tags or request.removed_tags
-    is_asked = request.fields or request.status or has_tags or request.reviewed
+    looked = request.reviewed or request.unreviewed
+    is_asked = request.fields or request.status or has_tags or looked
+    if request.reviewed and request.unreviewed:
+        raise InvalidInputError("it is reviewed or it is not", "leave one of the two out")
     if not (is_asked or request.body.strip()):
         hint = "cortex revise ID --title TEXT; the word none takes a field out"
         raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
@@ -316,11 +320,16 @@ def _edit_and_undo(
         hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
         raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
     changed, before = _with_asked_fields(note, request, row, caller.now)
+    is_settled = False
     if request.reviewed or request.body or "title" in request.fields:
-        changed = without_lost_texts(changed)
-    if request.reviewed and caller.source != "mcp":  # a person's look, not an agent's
-        changed = with_fields(changed, {"reviewed_at": max(caller.now, note.updated)})
+        settled = without_lost_texts(changed)
+        is_settled, changed = settled is not changed, settled  # which no command brings back
     back: list[str] = []
+    if (request.reviewed or request.unreviewed) and caller.source != "mcp":  # a person's look
+        seen = max(caller.now, note.updated) if request.reviewed else ""
+        changed = with_fields(changed, {"reviewed_at": seen})
+        if not is_settled:
+            back.append("--unreviewed" if request.reviewed else "--reviewed")
     lost = []
     for key, value in before.items():
         if _is_restorable(key, value):
