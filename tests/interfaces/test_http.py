@@ -192,6 +192,14 @@ def test_records_sessions_and_edges_are_made_changed_and_taken_back(shop, server
         assert server.ask("POST", f"/api/verbs/{call['verb']}", call["arguments"]).status == 200
     assert "By link.\n" in server.ask("GET", f"/api/observations/{id_}").json["text"]
 
+    assert server.ask("POST", "/api/verbs/save", {"title": "Seen by an agent", "body": "Once.", "source": "mcp"}).status == 200  # fmt: skip
+    (entry,) = server.ask("GET", "/api/verbs/review").json["kept"]["hits"]
+    (keep,) = entry["keep_calls"]
+    assert keep == {"verb": "revise", "arguments": {"id": entry["id"], "reviewed": True}}
+    kept = server.ask("POST", f"/api/verbs/{keep['verb']}", keep["arguments"]).json
+    assert kept["undo_calls"][0]["arguments"] == {"id": entry["id"], "unreviewed": True}
+    assert server.ask("GET", "/api/verbs/review").json["kept"]["total"] == 0
+
     edge = {"from": id_, "kind": "refines", "to": "keep-carts-k3f7q2"}
     assert server.ask("POST", "/api/graph/edges", edge).status == 201
     assert "refines" in Path(shop.root, made.json["path"]).read_text()

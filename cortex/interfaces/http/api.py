@@ -37,6 +37,7 @@ from cortex.vault import user_settings
 BODY_METHODS = ("POST", "PUT")
 _TRUTHS = {"true": True, "false": False}
 _MAX_QUERY_FIELDS = 100
+_COMMANDS = ("undo", "keep", "fix", "drop")  # fields of answers that hold commands of Cortex
 
 
 class BadRequestError(CortexError):
@@ -89,11 +90,26 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
     content: dict[str, Any] = render.as_json(answer)
     if following:
         content["next_cursor"] = following
-    if undo := content.get("undo"):
-        told = undo if isinstance(undo, list) else [undo]
-        calls = [one for text in told for one in hints.read_calls(text)]
-        content["undo_calls"] = [{"verb": one.verb, "arguments": one.given} for one in calls]
+    _add_calls(content)
     return content
+
+
+def _add_calls(content: object) -> None:
+    """Put beside each command of an answer the calls that it is: `undo_calls` beside `undo`."""
+    if isinstance(content, list):
+        for one in content:
+            _add_calls(one)
+    if not isinstance(content, dict):
+        return
+    for name in _COMMANDS:
+        told = content.get(name) or ()
+        texts = [told] if isinstance(told, str) else told if isinstance(told, list) else ()
+        calls = [one for text in texts if isinstance(text, str) for one in hints.read_calls(text)]
+        if calls or (texts and name == "undo"):
+            content[f"{name}_calls"] = [{"verb": one.verb, "arguments": one.given} for one in calls]
+    for one in [*content.values()]:
+        if isinstance(one, (list, dict)):
+            _add_calls(one)
 
 
 def _edge_of(edge: str) -> dict[str, object]:

@@ -4,6 +4,7 @@ classes; without it they are black on nothing."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -11,12 +12,13 @@ from cortex.core.text.strings import shorten
 
 _WIDTH, _HEIGHT, _BOTTOM = 640, 120, 100  # units of the picture; where its axis lies
 _BAR_HEIGHT, _MAX_BARS, _MAX_TITLE_CHARS = 22, 8, 48
+_MIN_WEEKS = 12  # the first bar of a vault is no wall
 _Answer = Mapping[str, Any]
 
 
 def captures_a_week(answer: _Answer) -> str:
     """A bar for each week."""
-    weeks = answer["weeks"]
+    weeks = _weeks(answer)
     counts = [week["captures"] for week in weeks]
     most, step = max(counts, default=0) or 1, _WIDTH / max(1, len(weeks))
     bars = [
@@ -29,7 +31,7 @@ def captures_a_week(answer: _Answer) -> str:
 
 def open_actions(answer: _Answer) -> str:
     """How many actions were open at the end of each week, as a line."""
-    weeks = answer["weeks"]
+    weeks = _weeks(answer)
     counts = [week["open"] for week in weeks]
     most, step = max(counts, default=0) or 1, _WIDTH / max(1, len(weeks) - 1)
     points = " ".join(
@@ -63,6 +65,15 @@ def used_notes(answer: _Answer) -> str:
 PLOTS: dict[str, Callable[[_Answer], str]] = {
     "captures": captures_a_week, "open-actions": open_actions, "used": used_notes,
 }  # fmt: skip
+
+
+def _weeks(answer: _Answer) -> list[_Answer]:
+    """The weeks; where they are few, with empty ones before them."""
+    weeks = list(answer["weeks"])
+    while weeks and len(weeks) < _MIN_WEEKS:
+        monday = date.fromisoformat(weeks[0]["date"]) - timedelta(days=7)
+        weeks.insert(0, {"date": monday.isoformat(), "captures": 0, "open": 0})
+    return weeks
 
 
 def _axis(weeks: Sequence[Mapping[str, Any]]) -> list[str]:
