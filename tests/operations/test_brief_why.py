@@ -35,7 +35,7 @@ def test_each_line_says_what_put_it_there(vault_from, home) -> None:  # noqa: F8
     assert why["the-plan"] == ["a plan that goes on", *["a step of the plan that is left"] * 2]
     assert why["day-one"] == ["one of the last sessions"]
     assert why["in-english"] == ["yours alone"]
-    assert why["no-tin"][0].startswith("number 1 of 2 decisions and rejections by worth, score ")
+    assert why["no-tin"][0].startswith("Decisions and rejections: number 1 of 2 by worth, score ")
     assert why["no-tin"][0].endswith(" of 5")
     for section in answer.sections:
         for line in section.lines:
@@ -53,7 +53,7 @@ def test_a_branch_says_what_is_of_it(vault_from, home, git) -> None:  # noqa: F8
     why = reasons(brief(vault, caller_at(NOW, str(home)), why=True))
     assert why["of-ridge"] == ["at hand, of this branch (ridge)"]
     assert why["lay-it"] == ["open, without a date, of this branch (ridge)"]
-    assert why["of-main"][0].startswith("number 1 of 1 ")
+    assert why["of-main"][0].startswith("Decisions and rejections: number 1 of 1 ")
 
 
 def test_what_hooks_build_has_no_reasons(vault_from, home, monkeypatch) -> None:  # noqa: F811

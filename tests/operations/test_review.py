@@ -177,7 +177,7 @@ def test_it_is_told_in_groups(vault_from, caller, vault, cortex) -> None:
     assert "kept for you" in told
     assert "stale" in told
     assert "opposites" not in told
-    assert "revise ID --reviewed keeps one" in told
+    assert "keep one: cortex revise ID --reviewed" in told
     assert "\x1b[31m" not in told
 
 

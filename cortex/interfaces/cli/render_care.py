@@ -179,8 +179,8 @@ def review(answer: Any) -> Iterable[str]:
         if more := each.total - len(each.hits):
             yield f"  {more:,} more{hint(': --number')}"
     if groups:
-        keep = "cortex revise ID --reviewed keeps one, cortex edit ID mends it, cortex archive ID drops it"
-        two = "cortex supersede OLD --by NEW or cortex consolidate ID ID ends what two say"
+        keep = "keep one: cortex revise ID --reviewed; mend it: cortex edit ID; drop it: cortex archive ID"
+        two = "of two that clash: cortex supersede OLD --by NEW; that are alike: cortex consolidate ID ID"
         yield from ("", dim(hint(f"{keep}; {two}")))
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 

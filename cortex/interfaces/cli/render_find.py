@@ -261,8 +261,10 @@ def _vault_history_lines(answer: Any) -> Iterable[str]:
         yield f"{format_count(answer.more, 'older commit')}{hint(f': --number {number}')}"
     if any(note.undo for one in answer.commits for note in one.notes):
         yield ""
-        undo = "to undo: cortex archive ID of an added record, cortex restore ID --at COMMIT^ of a changed one"
-        yield dim(hint(f"{undo}, cortex restore ID of a removed one"))
+        undo = (
+            "take back what was added: cortex archive ID; changed: cortex restore ID --at COMMIT^"
+        )
+        yield dim(hint(f"{undo}; removed: cortex restore ID"))
     yield from hint_lines(answer)
 
 

@@ -37,7 +37,7 @@ from cortex.vault.locate import Vault
 _MONTH_SECONDS = 30 * 24 * 3600
 _REVIEWED = " --reviewed "  # in the hint of a problem that this ends
 _LINE_RE = lazy_re(r":[0-9]+$")
-_MAX_LOOKED_AT, _MAX_SHOWN = 1000, 1000  # records that changed lately; entries of a group
+_MAX_LOOKED_AT, _MAX_SHOWN = 500, 1000  # records that changed lately; entries of a group
 # By the layer of a record, of whatever a session said; else by the source of its last event.
 _MADE_BY = {
     "distilled": "a model made it of a session",

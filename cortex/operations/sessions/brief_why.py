@@ -77,7 +77,7 @@ def explain_sections(
             kind = f"a {line.type} of " if line.type not in ("", "note") else ""
             why = f"{kind}a note of your own"
         elif part.kind in (DECISIONS, TRAPS, KNOWLEDGE):
-            why = f"number {place} of {len(part.lines) + part.more} {part.title.lower()} by worth"
+            why = f"{part.title}: number {place} of {len(part.lines) + part.more} by worth"
             if known := signals.get(row.number):
                 why = f"{why}, score {total_score(known, moment):.1f} of 5"
         else:
