@@ -10,7 +10,7 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo semantic check test lint bench bench-peers soak clean
+.PHONY: help demo semantic check test test-web lint bench bench-peers soak clean
 
 demo: .venv/.base  ## search this project's own memory
 	@sh docs/demo.sh
@@ -31,6 +31,9 @@ check: .venv/.dev  ## in a minute: style, types, and the tests of what is change
 test: .venv/.dev  ## every test, in random order
 	$(PYTEST)
 
+test-web: .venv/.web  ## the page in a real browser, and every address with made-up requests
+	CORTEX_WEB=1 $(BIN)/python -m pytest -q tests/web
+
 lint: .venv/.dev  ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,6 +49,16 @@ bench-peers: .venv/.dev  ## its tables of other programs, and that of README.md;
 soak: .venv/.dev  ## an hour and more of faults instead of minutes, then every test at another time, place and load
 	CORTEX_SOAK=1 $(PYTEST)
 	tests/soak.sh $(BIN)/python $(JOBS)
+
+.venv/.web: .venv/.dev tests/web/package.json
+	@command -v npm >/dev/null || { echo "make test-web needs Node.js with npm" >&2; exit 1; }
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends chromium; } || \
+		{ echo "make test-web needs Chromium: sudo apt-get install chromium" >&2; exit 1; }
+	cd tests/web && npm install --silent --ignore-scripts --no-audit --no-fund --no-package-lock
+	test -x .venv/web/bin/python || $(BIN)/python -m venv .venv/web
+	.venv/web/bin/python -m pip install -q --disable-pip-version-check 'schemathesis>=4.32,<5'
+	@touch $@
 
 clean:  ## remove what these targets made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -201,6 +201,8 @@ def _run(
         hint = "cortex web opens the page of a server that runs; --port takes another port"
         message = f"cannot listen on {host}:{port}: {error.strerror}"
         raise InvalidInputError(message, hint) from error
+    # asyncio sets it for sockets that name their protocol alone; without, each answer waits 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     port = listener.getsockname()[1]
     find = partial(find_workplace, vault.root, caller.cwd, os.environ)
     tools = ToolServer(select_tools(("default",)), find, caller.cwd, structured=False)

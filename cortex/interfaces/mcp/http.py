@@ -167,6 +167,8 @@ def listen(tools: ToolServer, address: tuple[str, int], token: str, names: Seque
         raise InvalidInputError(
             f"cannot listen on {host}:{port}: {error.strerror}", hint
         ) from error
+    # asyncio sets it for sockets that name their protocol alone; without, each answer waits 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.setblocking(False)
     port = listener.getsockname()[1]
     known = [*_LOOPBACK[:2], "[::1]", host, socket.gethostname(), *names]
