@@ -56,11 +56,11 @@ def test_a_branch_says_what_is_of_it(vault_from, home, git) -> None:  # noqa: F8
     assert why["of-main"][0].startswith("Decisions and rejections: number 1 of 1 ")
 
 
-def test_what_hooks_build_has_no_reasons(vault_from, home, monkeypatch) -> None:  # noqa: F811
+def test_only_who_asks_pays_for_reasons(vault_from, home, monkeypatch) -> None:  # noqa: F811
     def refuse(*_: object) -> None:
         raise AssertionError
 
     monkeypatch.setattr("cortex.operations.sessions.brief_why.explain_sections", refuse)
     vault = vault_from(NOTES)
-    assert brief(vault, caller_at(NOW, str(home)), print=True).text
+    assert brief(vault, caller_at(NOW, str(home)), print=True, why=True).text
     assert brief(vault, caller_at(NOW, str(home))).sections

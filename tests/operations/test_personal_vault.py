@@ -57,6 +57,11 @@ def test_what_is_personal_goes_to_a_vault_of_ones_own_that_is_made_once(shared, 
         assert not in_history(git, root, "Short names")
     assert "Tea, not coffee" in brief(shared, here).text
     assert "Short names" in brief(shared, here, print=True).text
+    sections = brief(shared, here, why=True).sections
+    why = {line.text[:24]: line.why for part in sections for line in part.lines}
+    assert {one for one in why.values() if one.endswith("own vault")} == {
+        "yours alone, in your own vault"
+    }, why
     assert "Use slate" in brief(shared, here).text
 
 

@@ -68,7 +68,13 @@ def brief(
     key = requested_key(caller, project, branch, budget, all_branches)
     if print or into:
         return _injected(vault, caller, key, into)._replace(print=print)
-    return hook_briefing.build_briefing(vault, caller, key, with_edited_files=True, why=why)
+    answer = hook_briefing.build_briefing(vault, caller, key, with_edited_files=True)
+    if not why:
+        return answer
+    # Few ask, and a kept briefing needs none of its imports.
+    from cortex.operations.sessions.brief_why import explain_sections  # noqa: PLC0415
+
+    return answer._replace(sections=explain_sections(vault, caller, answer))
 
 
 def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> BriefResult:

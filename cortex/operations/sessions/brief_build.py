@@ -15,8 +15,6 @@ from cortex.core.briefing.compose import (
     BriefingEntry,
     BriefingHead,
     BriefingPart,
-    BriefingSection,
-    FittedBriefing,
     compose_briefing,
     compose_within_characters,
 )
@@ -58,12 +56,11 @@ _UNVERIFIED_PARTS = (SESSIONS, PLAN, OPEN, EVERYWHERE)
 
 
 def build_brief(
-    vault: Vault, caller: Caller, key: BriefingKey, *, with_edited_files: bool = False, why: bool = False
-) -> BriefResult:  # fmt: skip
+    vault: Vault, caller: Caller, key: BriefingKey, *, with_edited_files: bool = False
+) -> BriefResult:
     """Build the briefing of this key from the vault as it is now, and cache its text.
 
-    Each line names, with `with_edited_files`, the files edited since, by one more call of git; with
-    `why`, its tokens and why it is there.
+    `with_edited_files` names in each line the files edited since, by one more call of git.
     """
     # Raises for a budget that is too small, before anything is read.
     compose_briefing((), BriefingHead("", "", ""), key.budget)
@@ -96,33 +93,21 @@ def build_brief(
         stamps = inputs.stamps | personal.stamps | {path: "" for path, _ in verified.file_stamps}
         briefing_cache.write(vault, key, cached, stamps, started_ns)
     branch_problems = _branch_problems(caller.cwd, key, inputs.selection)
-    doubts = (pair for pair in verified.contradictions.items() if pair[0] in fitted.shown_ids)
+    doubts = ((id_, why) for id_, why in verified.contradictions.items() if id_ in fitted.shown_ids)
+    branch_name = escape_for_agent(key.branch)
     return BriefResult(
         fitted.text,
         project,
-        escape_for_agent(key.branch),
+        branch_name,
         fitted.tokens,
         key.budget,
-        sections=_explain(vault, caller, key, inputs.selection, fitted) if why else fitted.sections,
+        sections=fitted.sections,
         doubts=tuple(doubts),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
         problems=(*problems, *personal.problems, *verified.problems, *branch_problems),
         others=inputs.other_projects,
     )
-
-
-def _explain(
-    vault: Vault,
-    caller: Caller,
-    key: BriefingKey,
-    selection: BriefingSelection,
-    fitted: FittedBriefing,
-) -> tuple[BriefingSection, ...]:
-    # Hooks build briefings, too, and ask for none of it.
-    from cortex.operations.sessions.brief_why import explain_sections  # noqa: PLC0415
-
-    return explain_sections(vault, caller, key.branch, selection, fitted.sections)
 
 
 def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:

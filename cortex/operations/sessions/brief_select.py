@@ -66,7 +66,7 @@ PART_BY_TYPE = {
 }  # fmt: skip
 # These stand nowhere unless they are pinned: what a meeting decided are records of their own.
 _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
-RECENT_SESSIONS, RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
+_RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
 _MAX_OF_OTHER_BRANCHES = 1000  # notes that are looked for in git
 _SESSION_CANDIDATES = 15  # some of which say nothing
 _MAX_IDLE_SESSIONS = 5  # that have ended since a plan was touched
@@ -181,8 +181,8 @@ def _order_parts(
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
     ranked = (PINNED, RULES, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
-        recent = [row[_NUMBER] for row in latest[:RECENT_SESSIONS]]
-        touched = catalogue.notes_naming_files_of(recent, RECENT_EVENTS)
+        recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
+        touched = catalogue.notes_naming_files_of(recent, _RECENT_EVENTS)
         inputs = request.branch, newest, touched, in_degree(catalogue)
         branch = "" if request.branch in DEFAULT_BRANCHES else request.branch
         near = [

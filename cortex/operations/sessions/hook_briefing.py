@@ -41,15 +41,10 @@ def contract_for(vault: Vault) -> str:
 
 
 def build_briefing(
-    vault: Vault,
-    caller: Caller,
-    key: BriefingKey,
-    *,
-    with_edited_files: bool = False,
-    why: bool = False,
+    vault: Vault, caller: Caller, key: BriefingKey, *, with_edited_files: bool = False
 ) -> BriefResult:
-    """Build a briefing, cached or not; `why` and the other as `build_brief` has them."""
+    """Build a briefing, cached or not."""
     # The catalogue and all that: a cached briefing needs none of it.
     from cortex.operations.sessions.brief_build import build_brief  # noqa: PLC0415
 
-    return build_brief(vault, caller, key, with_edited_files=with_edited_files, why=why)
+    return build_brief(vault, caller, key, with_edited_files=with_edited_files)
