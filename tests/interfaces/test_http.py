@@ -312,6 +312,24 @@ def test_a_one_time_code_opens_the_page_once_and_the_cookie_outlives_the_server(
         assert server.ask("POST", "/api/verbs/done", body, **alone, **own).status == 200
 
 
+@pytest.mark.skipif(
+    os.geteuid() != 0 or sys.platform != "linux",
+    reason="not run: it takes root, who may be anybody",
+)
+def test_a_code_that_another_user_of_this_machine_brings_opens_nothing(server):
+    code = Secrets(server.token).issue("code", 60, "x")
+    body = json.dumps({"code": code})
+    head = f"POST /api/login HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nContent-Type: application/json\\r\\nContent-Length: {len(body)}"
+    ask = (
+        "import os, socket\nos.setuid(65534)\n"
+        f"link = socket.socket()\nlink.connect((b'127.0.0.1', {server.port}))\n"
+        f"link.sendall(b'{head}\\r\\n\\r\\n' + {body.encode()!r})\nprint(link.recv(12)[9:])\n"
+    )
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert said.stdout == "b'403'\n"
+    assert server.ask("POST", "/api/login", {"code": code}, authorization=None).status == 200
+
+
 def test_a_code_and_a_cookie_end_and_one_is_not_the_other():
     secrets = Secrets("t" * 40)
     assert not secrets.take_code(secrets.issue("code", -1, "x"))

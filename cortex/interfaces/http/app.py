@@ -31,6 +31,7 @@ from cortex.interfaces.http.guard import (
     Secrets,
     cookie_name,
     error_body,
+    is_of_another_user,
 )
 from cortex.interfaces.http.live import LiveStream
 from cortex.interfaces.http.routes import VERBS_PATH, Route, methods_by_path
@@ -245,6 +246,10 @@ async def _calendar(call: _Call, _request: HttpRequest) -> Response:
 async def _login(site: Site, secrets: Secrets, request: HttpRequest) -> Response:
     """Take a one-time code for the cookie of a browser."""
     try:
+        if request.client and is_of_another_user(request.client.port, site.port):
+            raise api.ForbiddenError(
+                "another user of this machine asks", "their own memory is theirs"
+            )
         code = (await api.read_body(request)).get("code")
         if not (isinstance(code, str) and secrets.take_code(code)):
             raise api.ForbiddenError("this code is used or too old", "cortex web makes another one")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -219,6 +220,22 @@ async def refuse(send: Send, refusal: _Refusal) -> None:
 def error_body(message: str, hint: str = "") -> bytes:
     """An error as every route tells it."""
     return json.dumps({"error": message, "hint": hint}, ensure_ascii=True).encode()
+
+
+def is_of_another_user(client_port: int, server_port: int) -> bool:
+    """Whether a connection of this machine is known to be another user's, who may have read the code of `cortex web` among
+    the words of its browser's process. Linux tells; elsewhere nobody is known."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file]
+        except OSError:
+            continue
+        for row in rows[1:]:
+            ports = [int(row[at].rpartition(":")[2], 16) for at in (1, 2)]
+            if ports == [client_port, server_port]:
+                return int(row[7]) != os.getuid()
+    return False
 
 
 def cookie_name(port: int) -> str:

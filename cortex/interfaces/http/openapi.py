@@ -76,12 +76,9 @@ def _operation(route: Route, schemas: _Json) -> _Json:
         },
     }  # fmt: skip
     if route.method == "PUT":
-        version = {
-            "name": "If-Match",
-            "in": "header",
-            "schema": {"type": "string"},
-        }
-        operation["parameters"].append(version)
+        operation["description"] = (
+            "With If-Match, the ETag of its GET, it changes no other version."
+        )
     if has_body:
         needed = [name for name in required if name not in in_path]
         own = {
