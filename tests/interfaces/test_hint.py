@@ -93,6 +93,19 @@ def test_commands_that_are_joined_are_calls_one_after_the_other():
     assert hint.read_calls("cortex history a --at b | cortex revise a --body -") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("cortex relate a-k3f9q2 refines gone --remove takes it out", ["cortex relate a-k3f9q2 refines gone --remove"]),
+        ("take it out, then cortex sync; else: cortex sync --publish 'My keys.md'", ["cortex sync", "cortex sync --publish 'My keys.md'"]),
+        ("`cortex doctor --fix` keeps one file", ["cortex doctor --fix"]),
+        ("cortex is busy; keep the lines you want", []),
+    ],
+)  # fmt: skip
+def test_commands_are_found_within_the_words_of_a_hint(text, commands):
+    assert hint.named_commands(text) == commands
+
+
 def test_several_commands_and_none_are_no_call():
     for text in (
         "cortex history a --at b | cortex revise a --body -",

@@ -63,6 +63,17 @@ def read_calls(commands: str) -> list[HintedCall]:
     return calls
 
 
+def named_commands(hint: str) -> list[str]:
+    """The commands of ours in a hint, as a person types them, without the words of the sentence around."""
+    found, at = [], 0
+    for one in _COMMAND_RE.finditer(hint):
+        verb = known_verb(one[2])
+        if verb and one.start() >= at:
+            call, at = _read_arguments(verb, one[2], hint, one.end())
+            found += [hint[one.start() : at].lstrip("`")] if call else []
+    return found
+
+
 def reword(
     hint: str, verbs: Container[str], say: Callable[[HintedCall], str], labels: Mapping[str, str]
 ) -> str:

@@ -95,7 +95,8 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
 
 
 def _add_calls(content: object) -> None:
-    """Put beside each command of an answer the calls that it is: `undo_calls` beside `undo`."""
+    """Put beside each command of an answer the calls that it is, `undo_calls` beside `undo`, and beside each hint the
+    commands in it."""
     if isinstance(content, list):
         for one in content:
             _add_calls(one)
@@ -107,6 +108,9 @@ def _add_calls(content: object) -> None:
         calls = [one for text in texts if isinstance(text, str) for one in hints.read_calls(text)]
         if calls or (texts and name == "undo"):
             content[f"{name}_calls"] = [{"verb": one.verb, "arguments": one.given} for one in calls]
+    hint = content.get("hint")
+    if isinstance(hint, str) and (commands := hints.named_commands(hint)):
+        content["hint_commands"] = commands
     for one in [*content.values()]:
         if isinstance(one, (list, dict)):
             _add_calls(one)
