@@ -19,7 +19,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.extra import WEB, require
 from cortex.vault import private, user_settings
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, nearest_vault_root
 from cortex.watcher.watch import render_unit
 
 PORT, PORT_VARIABLE = 7438, "CORTEX_PORT"  # as seed 001 has them
@@ -204,9 +204,11 @@ def _run(
     # asyncio sets it for sockets that name their protocol alone; without, each answer waits 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     port = listener.getsockname()[1]
-    find = partial(find_workplace, vault.root, caller.cwd, os.environ)
-    tools = ToolServer(select_tools(("default",)), find, caller.cwd, structured=False)
-    app = make_app(Site(vault, caller.cwd, port, names, token), tools)
+    # A vault that is named from elsewhere is looked at from its own folder: its project counts there.
+    cwd = caller.cwd if nearest_vault_root(caller.cwd) == vault.root else vault.root
+    find = partial(find_workplace, vault.root, cwd, os.environ)
+    tools = ToolServer(select_tools(("default",)), find, cwd, structured=False)
+    app = make_app(Site(vault, cwd, port, names, token), tools)
     shown = f"[{host}]" if ":" in host else host
     print(f"listening on http://{shown}:{port}/", file=sys.stderr, flush=True)
     if opens:
