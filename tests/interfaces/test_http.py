@@ -191,6 +191,13 @@ def test_records_sessions_and_edges_are_made_changed_and_taken_back(shop, server
     for call in changed.json["undo_calls"]:
         assert server.ask("POST", f"/api/verbs/{call['verb']}", call["arguments"]).status == 200
     assert "By link.\n" in server.ask("GET", f"/api/observations/{id_}").json["text"]
+    for given in ({"tags": ["one", "two"], "priority": 3}, {"tags": ["three"], "priority": 4}):
+        undone = server.ask("PUT", f"/api/observations/{id_}", given).json["undo_calls"]
+        assert (
+            server.ask("POST", f"/api/verbs/{undone[0]['verb']}", undone[0]["arguments"]).status
+            == 200
+        )
+        assert server.ask("PUT", f"/api/observations/{id_}", given).status == 200
 
     assert server.ask("POST", "/api/verbs/save", {"title": "Seen by an agent", "body": "Once.", "source": "mcp"}).status == 200  # fmt: skip
     (entry,) = server.ask("GET", "/api/verbs/review").json["kept"]["hits"]

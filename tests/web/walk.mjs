@@ -36,7 +36,7 @@ async function find({ page }) {
   await page.waitForURL(/\/record\//);
   await page.goBack();
   await page.waitForURL(/\/search\?q=sqlite/);
-  assert.equal(await page.locator("#find").inputValue(), "sqlite people");
+  await page.waitForFunction(() => document.querySelector("#find").value === "sqlite people");
 }
 
 /** A record is edited, and the edit is taken back; one is archived and restored. */
@@ -296,6 +296,7 @@ async function speed({ page, server, context }) {
   await go(page, `/session/${LONG_SESSION}#turn-1000`);
   await page.reload();
   await page.locator("#turn-1000.wanted").waitFor();
+  await page.waitForTimeout(500);
   assert.ok(await page.locator("#turn-1000").evaluate((one) => Math.abs(one.getBoundingClientRect().top) < innerHeight));
 }
 

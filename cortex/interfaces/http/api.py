@@ -23,7 +23,7 @@ from cortex.core.model.problem import (
 from cortex.interfaces import pages
 from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.cli import hint as hints, render
-from cortex.interfaces.declare import load_verb, refuse_unknown
+from cortex.interfaces.declare import declaration_of, load_verb, refuse_unknown
 from cortex.interfaces.http.guard import error_body
 from cortex.interfaces.http.routes import (
     EDGE_PATH,
@@ -107,13 +107,31 @@ def _add_calls(content: object) -> None:
         texts = [told] if isinstance(told, str) else told if isinstance(told, list) else ()
         calls = [one for text in texts if isinstance(text, str) for one in hints.read_calls(text)]
         if calls or (texts and name == "undo"):
-            content[f"{name}_calls"] = [{"verb": one.verb, "arguments": one.given} for one in calls]
+            content[f"{name}_calls"] = [
+                {"verb": one.verb, "arguments": _as_json(one.verb, one.given)} for one in calls
+            ]
     hint = content.get("hint")
     if isinstance(hint, str) and (commands := hints.named_commands(hint)):
         content["hint_commands"] = commands
     for one in [*content.values()]:
         if isinstance(one, (list, dict)):
             _add_calls(one)
+
+
+def _as_json(verb: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The words of a command as values of JSON of their types, as the addresses take them."""
+    kinds = {one.name: one.type for one in declaration_of(load_verb(verb)).parameters}
+    return {name: _as_type(kinds[name], value) for name, value in given.items()}
+
+
+def _as_type(kind: Any, value: object) -> object:
+    """A word as a value of its type: lists are written with commas, numbers with digits."""
+    if not isinstance(value, str) or fits_json(kind, value):
+        return value
+    words = value.split(",")
+    if fits_json(kind, words):
+        return words
+    return int(value) if fits_json(kind, 0) and value.isdecimal() else float(value)
 
 
 def _edge_of(edge: str) -> dict[str, object]:

@@ -8,6 +8,7 @@ import {
 } from "../dom.js";
 
 const DRAFT = "cortex-draft:"; // a text that was not saved, by id, as long as the tab is open
+const NONE = "none"; // takes a field out
 const MAX_NEAR = 12;
 const SET_ASIDE = ["archived", "superseded", "withdrawn", "deleted", "pruned"];
 // Properties that are told elsewhere on the page, or to programs alone.
@@ -128,15 +129,12 @@ function write(view) {
     event.preventDefault();
     const changed = Object.fromEntries(changes());
     if (!changes().length) return close();
-    if ("tags" in changed) changed.tags = listOf(changed.tags);
+    if ("tags" in changed) changed.tags = listOf(changed.tags || NONE);
     const what = `Edited: ${given().title}`;
     try {
       const path = `/api/observations/${encodeId(note.id)}`;
       const answer = await put(path, changed, view.version, what);
-      // The command that gives back an older text is a pipe of two, and no call.
-      const { content: body, title, tags } = before;
-      const back = { verb: "revise", arguments: { id: note.id, body, title, tags: listOf(tags) } };
-      app.undo(answer.undo_calls?.length ? answer.undo_calls : [back], what);
+      app.undo(answer.undo_calls, what);
       leave(app.reload);
     } catch (error) {
       if (error.status === 412) return showClash(view, clash, given(), leave);

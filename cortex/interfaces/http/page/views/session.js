@@ -101,9 +101,15 @@ async function showSession(main, id, app) {
 const itemOf = (number) => document.getElementById(`turn-${number}`);
 
 function markTurn(item) {
-  item?.scrollIntoView({ block: "start" });
   item?.classList.add("wanted");
   item?.focus({ preventScroll: true });
+  scrollTo(item, "start");
+}
+
+/** Scrolls to a turn: again while those above it, which are drawn on the way, take their heights. */
+function scrollTo(item, block, times = 5) {
+  item?.scrollIntoView({ block });
+  if (times) requestAnimationFrame(() => scrollTo(item, block, times - 1));
 }
 
 function properties(told) {
@@ -188,7 +194,7 @@ function findBar(turns, first, list, draw) {
     for (const one of item.querySelectorAll("details")) {
       one.open ||= one.textOfTool.includes(words());
     }
-    item.scrollIntoView({ block: "center" });
+    scrollTo(item, "center");
     fill(told, `${at + 1} of ${count(matches.length, "turn")}`);
     setTimeout(() => highlight(list, words())); // when what was folded is drawn
   };
