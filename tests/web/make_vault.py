@@ -27,8 +27,9 @@ HARMS = (
 )
 
 
-def make_vault(folder: Path) -> dict[str, str]:
-    """Makes the vault in `folder/vault`; answers the environment in which it is the person's own."""
+def make_vault(folder: Path, harms: tuple[str, ...] = HARMS) -> dict[str, str]:
+    """Makes the vault in `folder/vault`, with notes that hold these harms; answers the environment in which it is
+    the person's own."""
     names = {
         "HOME": "home",
         "XDG_STATE_HOME": "state",
@@ -61,8 +62,9 @@ def make_vault(folder: Path) -> dict[str, str]:
         capture_output=True,
     )
     (work / ".cortex-project").write_text("cache\n")
-    _write_transcript(folder, SESSION, _lines(work))
-    _write_transcript(folder, LONG_SESSION, _long_lines(work))
+    _write_transcript(folder, SESSION, _lines(work, harms or ("", "ok", "")))
+    if harms:
+        _write_transcript(folder, LONG_SESSION, _long_lines(work))
     cortex("import", "claude", "--all")
     for title, type_, body in _NOTES:
         cortex(
@@ -77,7 +79,7 @@ def make_vault(folder: Path) -> dict[str, str]:
             "--tags",
             "index,speed",
         )
-    for number, harm in enumerate(HARMS):
+    for number, harm in enumerate(harms):
         plain = harm.replace("\x1b", "")
         cortex(
             "save",
@@ -89,12 +91,12 @@ def make_vault(folder: Path) -> dict[str, str]:
         )
     own = "".join(
         f"## {one}\n\n- {one}\n\n| {one.replace('|', ' ')} | b |\n| --- | --- |\n| {one.replace('|', ' ')} | d |\n\n"
-        for one in HARMS
+        for one in harms
     )
-    properties = json.dumps([one for one in HARMS if one.isprintable()])
-    (vault / "Own note with harm.md").write_text(
-        f"---\ntags: {properties}\nowner: {properties}\n---\n# Harm {HARMS[0]}\n\n{own}"
-    )
+    properties = json.dumps([one for one in harms if one.isprintable()])
+    if harms:
+        text = f"---\ntags: {properties}\nowner: {properties}\n---\n# Harm {harms[0]}\n\n{own}"
+        (vault / "Own note with harm.md").write_text(text)
     cortex("normalize")
     subprocess.run(["git", "init", "-q"], cwd=vault, env=environment, check=False)
     subprocess.run(["git", "add", "-A"], cwd=vault, env=environment, check=True)
@@ -118,20 +120,20 @@ def _write_transcript(folder: Path, session: str, lines: list[dict[str, Any]]) -
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _lines(work: Path) -> list[dict[str, Any]]:
+def _lines(work: Path, harms: tuple[str, ...]) -> list[dict[str, Any]]:
     """A prompt, an answer with two tools, a choice of the person's, and what was decided."""
     said: list[tuple[str, Any]] = [
         ("user", "Where do we keep the index?"),
         ("assistant", [
             {"type": "text", "text": "I look at how it is done now."},
             {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "src/index.py"}},
-            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": f"echo '{HARMS[0]}'"}},
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": f"grep -rn Index src {harms[0]}"}},
         ]),
         ("user", [
             {"type": "tool_result", "tool_use_id": "t1", "content": "class Index:\n" + "    pass\n" * 500},
-            {"type": "tool_result", "tool_use_id": "t2", "content": HARMS[1], "is_error": True},
+            {"type": "tool_result", "tool_use_id": "t2", "content": harms[1], "is_error": bool(harms[0])},
         ]),
-        ("assistant", f"It is a file now; a database would be faster. {HARMS[0]} {HARMS[2]}"),
+        ("assistant", f"It is a file now; a database would be faster. {harms[0]} {harms[2]}"),
         ("user", "Then SQLite, if people know it."),
         ("assistant", f"Decision: {CHOICE}. I write it down."),
     ]  # fmt: skip

@@ -1,0 +1,82 @@
+"""Draw the pictures of the page: `.venv/bin/python docs/dev/page_pictures.py` writes docs/page/*.png.
+
+It needs what `make test-web` installs. A small vault is made by the real commands: a session with its transcript,
+minutes, decisions that say opposites. Look at what it draws.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.web.make_vault import SESSION, make_vault  # noqa: E402  of the repository
+
+MINUTES = """\
+# Weekly
+
+Present: Ana, Ben, Cleo
+
+## Decisions
+
+- We ship on Thursdays, because support is in
+
+## Actions
+
+- [ ] Ana: write the release notes by 2026-01-09
+- [ ] Ben: measure the index with ten thousand notes by 2031-01-31
+- [x] Cleo: ask support about Fridays
+"""
+SAVED = (
+    ("decision", "Always warm the cache at start", "The first request took a second.", "mcp"),
+    ("decision", "Never warm the cache at start", "A start took a minute.", "mcp"),
+    ("gotcha", "Staging drops idle connections after 30 s", "Ping it every 20 s.", "mcp"),
+    ("gotcha", "Staging drops idle connections after thirty seconds", "Ping it every 20 s.", "mcp"),
+    ("pattern", "One lock file for each index", "It lies beside it, so a copy has none.", "mcp"),
+)
+
+
+def draw() -> None:
+    """Make the vault in a temporary folder, and draw every view of it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "cache"
+        given = make_vault(folder, harms=())
+        work, vault, environment = folder / "work", folder / "vault", os.environ | given
+
+        def cortex(*words: str, text: str = "") -> str:
+            line = [sys.executable, "-m", "cortex", *words, "--vault", str(vault)]
+            return subprocess.run(
+                line, cwd=work, env=environment, input=text, capture_output=True, text=True, check=True
+            ).stdout  # fmt: skip
+
+        cortex("capture", "-", "--type", "meeting", text=MINUTES)
+        for type_, title, body, source in SAVED:
+            cortex("save", title, "--type", type_, "--body", body, "--source", source)
+        hits = json.loads(cortex("search", "type:decision SQLite", "--json"))["hits"]
+        record = hits[0]["id"]
+        for hit in json.loads(cortex("search", "type:decision,gotcha,pattern", "--json"))["hits"]:
+            if hit["id"] != record:
+                cortex("relate", hit["id"], "relates_to", record)
+        for words in (["add", "-A"], ["commit", "-qm", "what the week brought"]):
+            subprocess.run(["git", *words], cwd=vault, env=environment, check=True)
+        cortex("done", json.loads(cortex("actions", "--json"))["hits"][-1]["id"])
+        out = ROOT / "docs/page"
+        out.mkdir(exist_ok=True)
+        places = {"PYTHON": sys.executable, "VAULT": str(vault), "WORK": str(work), "OUT": str(out)}
+        shown = {"RECORD": record, "MIDDLE": record, "SESSION": SESSION}
+        browser = shutil.which("chromium") or shutil.which("google-chrome") or ""
+        subprocess.run(
+            ["node", "page_pictures.mjs"], cwd=ROOT / "docs/dev", check=True,
+            env=environment | places | shown | {"CHROMIUM": browser},
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    draw()
