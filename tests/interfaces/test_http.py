@@ -207,11 +207,6 @@ def test_records_sessions_and_edges_are_made_changed_and_taken_back(shop, server
     assert kept["undo_calls"][0]["arguments"] == {"id": entry["id"], "unreviewed": True}
     assert server.ask("GET", "/api/verbs/review").json["kept"]["total"] == 0
 
-    tagged = {"tags": ["shop", "cart"], "confidence": 0.5, "due": "2026-12-24"}
-    for call in server.ask("PUT", f"/api/observations/{id_}", tagged).json["undo_calls"]:
-        assert server.ask("POST", f"/api/verbs/{call['verb']}", call["arguments"]).status == 200
-    assert "tags: [web]" in server.ask("GET", f"/api/observations/{id_}").json["text"]
-
     edge = {"from": id_, "kind": "refines", "to": "keep-carts-k3f7q2"}
     assert server.ask("POST", "/api/graph/edges", edge).status == 201
     assert "refines" in Path(shop.root, made.json["path"]).read_text()

@@ -66,7 +66,7 @@ def make_vault(folder: Path, harms: tuple[str, ...] = HARMS) -> dict[str, str]:
     if harms:
         _write_transcript(folder, LONG_SESSION, _long_lines(work))
     cortex("import", "claude", "--all")
-    for title, type_, body in _NOTES:
+    for title, type_, body in _NOTES if harms else _NOTES[:4]:
         cortex(
             "save",
             title,
