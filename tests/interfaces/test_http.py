@@ -406,6 +406,10 @@ def test_a_body_is_json_and_not_too_large(shop_server):
         ask("POST", "/api/observations", b'{"title": "a"}', content_type="text/plain").status == 415
     )
     assert ask("POST", "/api/observations", b"x" * (2 * 1024 * 1024)).status == 413
+    with closing(http.client.HTTPConnection("127.0.0.1", shop_server.port, timeout=30)) as link:
+        named = {"authorization": f"Bearer {shop_server.token}", "content-type": "application/json"}
+        link.request("POST", "/api/observations", [b"x" * 65_536] * 32, named, encode_chunked=True)
+        assert link.getresponse().status == 413
     surrogate = ask("POST", "/api/verbs/capture", b'{"text": "a \\ud800 b"}')
     assert surrogate.status == 200, surrogate.text
 

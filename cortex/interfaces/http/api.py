@@ -24,7 +24,7 @@ from cortex.interfaces import pages
 from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.cli import hint as hints, render
 from cortex.interfaces.declare import declaration_of, load_verb, refuse_unknown
-from cortex.interfaces.http.guard import error_body
+from cortex.interfaces.http.guard import BodyTooLargeError, error_body
 from cortex.interfaces.http.routes import (
     EDGE_PATH,
     Route,
@@ -58,7 +58,7 @@ class UnsupportedTypeError(CortexError):
 
 _STATUS_OF_ERROR: tuple[tuple[type[Exception], int], ...] = (
     (NotFoundError, 404), (StaleVersionError, 412), (ConflictError, 409), (InvalidInputError, 422), (BadRequestError, 400),
-    (ForbiddenError, 403), (RefusedError, 409), (UnsupportedTypeError, 415),
+    (ForbiddenError, 403), (RefusedError, 409), (BodyTooLargeError, 413), (UnsupportedTypeError, 415),
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 
+from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
@@ -188,7 +189,7 @@ class Guard:
         )
 
 
-class BodyTooLargeError(Exception):
+class BodyTooLargeError(CortexError):
     """More came than a body may have."""
 
 
@@ -201,7 +202,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MAX_BODY_BYTES:
-            raise BodyTooLargeError
+            raise BodyTooLargeError(_TOO_LARGE, "send less at once")
         return message
 
     return bounded
