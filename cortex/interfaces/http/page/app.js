@@ -33,28 +33,13 @@ export const changes = [];
 
 // --- views ---------------------------------------------------------------------------------------
 
-/** `{name, id, query}` of the address bar; the first view for what is no view. */
-function readAddress() {
-  const [name, ...rest] = location.pathname.slice(1).split("/");
-  const view = Object.hasOwn(VIEWS, name) ? name : "search";
-  const query = new URLSearchParams(location.search);
-  return { name: view, id: rest.map(decode).join("/"), query };
-}
-
-function decode(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a lone %
-  }
-}
-
 /** Shows what the address bar says. */
 async function show({ scroll = 0, focus = true } = {}) {
   state.left.abort();
   const left = new AbortController();
   Object.assign(state, { left, keys: {}, listeners: new Set(), typed: null });
-  const { name, ...params } = readAddress();
+  const [first, ...rest] = location.pathname.slice(1).split("/");
+  const name = Object.hasOwn(VIEWS, first) ? first : "search";
   for (const one of document.querySelectorAll(".side a")) {
     one.ariaCurrent = one.dataset.view === name ? "page" : null;
   }
@@ -63,6 +48,8 @@ async function show({ scroll = 0, focus = true } = {}) {
   const tools = h("span", {});
   const body = h("div", { class: `view ${name}` });
   try {
+    const query = new URLSearchParams(location.search);
+    const params = { id: rest.map(decodeURIComponent).join("/"), query };
     const view = await import(`./views/${name}.js`);
     if (left.signal.aborted) return;
     const app = appFor(left.signal, heading, tools);
@@ -97,6 +84,8 @@ function appFor(signal, heading, tools) {
     setTwin: (href) => fill(tools, h("a", { class: "twin", href, target: "_blank" }, "JSON")),
     /** Keys of the view -> what they do, given the row that has the focus. */
     keys: (map) => Object.assign(state.keys, map),
+    /** Whether [ and ] lead through the list from which the view was reached. */
+    isListed: state.trail.includes(location.pathname),
     /** Has the changes of the vault as they come; null when some may have been missed. */
     onChange: (listener) => state.listeners.add(listener),
     /** Has what is typed in the field of the search, which otherwise leads to the search. */
@@ -126,7 +115,7 @@ function showDoor() {
 /** Goes to an address of this page. */
 function navigate(path, { replace = false } = {}) {
   const listed = rows().map((one) => one.getAttribute("href"));
-  if (listed.includes(path)) state.trail = listed;
+  if (!replace && listed.includes(path)) state.trail = listed;
   history.replaceState({ scroll: window.scrollY }, "");
   history[replace ? "replaceState" : "pushState"]({}, "", path);
   return show();
@@ -198,9 +187,8 @@ function showUnsaved() {
 
 // --- live ----------------------------------------------------------------------------------------
 
-let source = null;
+let source = null, hiddenTimer = 0;
 let cursor = ""; // of the last change that this page has seen
-let hiddenTimer = 0;
 
 /** Listens to the changes from the last one on that this page has seen. */
 function connect() {

@@ -6,28 +6,26 @@ import {
   wordsOf,
 } from "../dom.js";
 
-const FIRST = 20, MORE = 40; // hits
+const FIRST = 20, MOST = 1000; // hits; each time that more are asked for, three times as many
 const DEBOUNCE_MS = 80;
 const FILTERS = ["type", "project", "status", "after", "before"]; // as the verb calls them
 const ANY = "any"; // status
 const STATUSES = ["active", "open", "done", "superseded", "archived", "withdrawn", ANY];
-const UNTOLD = ["", "active", "open", "normalized"]; // of a status that goes without saying
+const UNTOLD = ["", "active", "open", "done", "normalized"]; // a status that needs no word
 
 export const title = "Search";
 
-export const twin = ({ query }) => verb("search", parameters(query));
-
-function parameters(query) {
-  const given = { query: query.get("q")?.trim(), number: FIRST };
+export function twin({ query, number = FIRST }) {
+  const given = { query: query.get("q")?.trim(), number };
   for (const name of FILTERS) given[name] = query.get(name);
-  return given.status === ANY ? { ...given, status: "", all: true } : given;
+  return verb("search", given.status === ANY ? { ...given, status: "", all: true } : given);
 }
 
 export async function show(main, { query }, app) {
   const told = h("span", { class: "count", role: "status" });
   const filters = h("form", { class: "bar", "aria-label": "Filters" });
   const list = h("div", {});
-  let pending = new AbortController(), timer = 0, last = 0;
+  let pending = new AbortController(), timer = 0, last = 0, number = FIRST;
 
   /** Asks and shows the answer; what was asked before is given up. */
   async function refresh() {
@@ -36,12 +34,14 @@ export async function show(main, { query }, app) {
     last = performance.now();
     const signal = AbortSignal.any([pending.signal, app.signal]);
     try {
-      const answer = await get(twin({ query }), {}, { signal, preview: true });
-      const here = list.contains(document.activeElement) && document.activeElement.href;
-      fill(list, page(answer, query, more));
+      const answer = await get(twin({ query, number }), {}, { signal, preview: true });
+      const { href } = list.contains(document.activeElement) ? document.activeElement : {};
+      const isMore = answer.total > number && number < MOST;
+      fill(list, page(answer, query), isMore && button("Show more", more));
       const links = [...list.querySelectorAll("a")];
-      if (here) (links.find((one) => one.href === here) ?? links[0])?.focus();
-      tell(answer.hits.length, answer.total);
+      if (href) (links.find((one) => one.href === href) ?? links[0])?.focus();
+      const some = answer.total > answer.hits.length && `${answer.hits.length} of `;
+      fill(told, some, count(answer.total, "note"));
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.status === 401) throw error;
@@ -55,23 +55,18 @@ export async function show(main, { query }, app) {
     value ? query.set(name, value) : query.delete(name);
     app.setAddress(viewOf("search", "", Object.fromEntries(query)));
     app.setTwin(twin({ query }));
+    number = FIRST;
     clearTimeout(timer);
     if (performance.now() - last > DEBOUNCE_MS) return refresh();
     timer = setTimeout(refresh, DEBOUNCE_MS);
   }
 
-  /** Puts the next hits behind those that are shown. */
-  async function more(cursor, rows, made) {
-    const asked = { ...parameters(query), number: MORE, cursor };
-    const answer = await get(verb("search", asked), {}, { signal: app.signal, preview: true });
-    const added = hitRows(answer, query);
-    rows.append(...added);
-    added[0]?.querySelector("a").focus();
-    made.replaceWith(moreButton(answer, rows, more));
-    tell(rows.children.length, answer.total);
+  async function more() {
+    const at = number;
+    number = Math.min(MOST, 3 * number);
+    await refresh();
+    list.querySelectorAll("[data-row]")[at]?.focus();
   }
-
-  const tell = (shown, total) => fill(told, shown < total && `${shown} of `, count(total, "note"));
 
   if (document.activeElement !== app.find) app.find.value = query.get("q") ?? "";
   app.onTyped((words) => ask("q", words));
@@ -100,23 +95,16 @@ function filterFields({ types = {}, projects = {} }, query, ask) {
   ];
 }
 
-function page(answer, query, more) {
+function page(answer, query) {
   const fixed = Object.entries(answer.corrected).map(([from, to]) => `${to} instead of ${from}`);
-  const rows = h("ol", { class: "rows" }, hitRows(answer, query));
   const aside = answer.set_aside > 0
     && `${count(answer.set_aside, "note")} set aside: the status “${ANY}” shows them too.`;
   return [
     fixed.length > 0 && h("p", { class: "quiet" }, `Shown for ${fixed.join(", ")}`),
-    answer.hits.length > 0 ? rows : nothing(answer, query),
-    moreButton(answer, rows, more),
+    answer.hits.length > 0 && h("ol", { class: "rows" }, hitRows(answer, query)),
+    !answer.hits.length && nothing(answer, query),
     aside && h("p", { class: "quiet" }, aside), problemList(answer.problems),
   ];
-}
-
-function moreButton(answer, rows, more) {
-  if (!answer.next_cursor) return "";
-  const made = button("Show more", () => more(answer.next_cursor, rows, made), { kind: "more" });
-  return made;
 }
 
 function hitRows(answer, query) {
@@ -127,7 +115,7 @@ function hitRows(answer, query) {
     meta: [
       one.type && tag(one.type), !UNTOLD.includes(one.status) && tag(one.status), one.project,
       one.owner && `@${one.owner}`, one.due && ["due ", time(one.due)], time(one.date),
-      ...one.others.slice(0, 2).map((other) =>
+      one.others.filter((other) => other.title !== one.title).slice(0, 2).map((other) =>
         h("a", { href: noteAddress(other.id) }, `${other.type || "note"}: ${other.title}`)),
     ],
   }));

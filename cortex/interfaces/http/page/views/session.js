@@ -46,55 +46,40 @@ async function showSession(main, id, app) {
   const start = Math.floor((wanted - 1) / PAGE) * PAGE + 1;
   const read = (from) => get(pageOf(id, from), {}, { signal: app.signal });
   const first = await read(start);
-  const turns = new Map(first.turns.map((one) => [one.number, one]));
+  const texts = new Map(); // number of a turn -> all of its text in lower case
   const list = h("ol", { class: "turns" });
-  const above = h("p", {});
+  const bar = findBar(texts, first.total, list);
   app.setTitle(first.title || first.session);
-  const bar = findBar(turns, first, list, draw);
-  fill(main, properties(first), problemList(first.problems), bar, above, list, neighbours(first));
+  fill(main, properties(first), problemList(first.problems), bar, list, neighbours(first));
   const goTo = (one) => one && app.navigate(viewOf("session", one.id));
-  app.keys({
-    "[": () => goTo(first.earlier), "]": () => goTo(first.later), f: () => bar.firstChild.focus(),
-  });
+  app.keys({ f: () => bar.firstChild.focus() });
+  if (!app.isListed) app.keys({ "[": () => goTo(first.earlier), "]": () => goTo(first.later) });
   if (!first.total) fill(list, h("li", {}, empty("Nothing of this session is kept.")));
 
-  /** Draws these turns in their places, some at a time. */
-  async function draw(numbers) {
-    for (let at = 0; at < numbers.length && !app.signal.aborted; at += CHUNK) {
-      const made = numbers.slice(at, at + CHUNK).filter((one) => !itemOf(one))
-        .map((one) => turnItem(turns.get(one)));
-      const last = Number(list.lastChild?.dataset.number ?? 0);
-      const next = last > numbers[at]
-        && [...list.children].find((one) => Number(one.dataset.number) > numbers[at]);
-      next ? next.before(...made) : list.append(...made);
+  /** Draws the turns of a page, some at a time, behind those that are there, or before them. */
+  async function draw(page) {
+    const next = page[0]?.number < start ? list.firstChild : null;
+    for (let at = 0; at < page.length && !app.signal.aborted; at += CHUNK) {
+      for (const one of page.slice(at, at + CHUNK)) {
+        texts.set(one.number, textOf(one));
+        list.insertBefore(turnItem(one), next);
+      }
       await new Promise((resolve) => setTimeout(resolve)); // the browser has its turn
     }
   }
 
-  /** Reads the other pages, so that words are found in all of it; draws what comes later. */
+  /** Reads the other pages, those behind first; what is on the screen stays where it is. */
   async function readRest() {
-    const starts = Array.from({ length: Math.ceil(first.total / PAGE) }, (_, at) => at * PAGE + 1);
-    const later = starts.filter((one) => one > start);
-    for (const from of [...later, ...starts.filter((one) => one < start)]) {
-      const { turns: read_ } = await read(from);
-      for (const one of read_) turns.set(one.number, one);
-      if (from > start) await draw(read_.map((one) => one.number));
+    const froms = Array.from({ length: Math.ceil(first.total / PAGE) }, (_, at) => at * PAGE + 1);
+    const before = froms.filter((one) => one < start).reverse();
+    for (const from of [...froms.filter((one) => one > start), ...before]) {
+      await draw((await read(from)).turns);
     }
     main.dataset.whole = true;
   }
 
-  /** Draws the turns before those that are shown, which stay where they are on the screen. */
-  async function drawEarlier() {
-    fill(above);
-    const here = list.firstChild;
-    const { top } = here.getBoundingClientRect();
-    await draw([...turns.keys()].filter((one) => one < start).sort((a, b) => a - b));
-    window.scrollBy(0, here.getBoundingClientRect().top - top);
-  }
-
-  await draw([...turns.keys()]);
+  await draw(first.turns);
   if (location.hash) markTurn(itemOf(wanted));
-  if (start > 1) fill(above, button(`Show the ${count(start - 1, "turn")} before`, drawEarlier));
   readRest().catch(app.refused); // the view is there already
 }
 
@@ -106,7 +91,7 @@ function markTurn(item) {
   scrollTo(item, "start");
 }
 
-/** Scrolls to a turn: again while those above it, which are drawn on the way, take their heights. */
+/** Scrolls to a turn, and again while those above it, drawn on the way, take their heights. */
 function scrollTo(item, block, times = 5) {
   item?.scrollIntoView({ block });
   if (times) requestAnimationFrame(() => scrollTo(item, block, times - 1));
@@ -126,11 +111,11 @@ function properties(told) {
   ]), UNREAD[told.transcript] && h("p", { class: "note" }, UNREAD[told.transcript])];
 }
 
-function neighbours(told) {
-  const link = (one, word, key) => one && h("a", { href: viewOf("session", one.id) },
-    h("kbd", { "aria-hidden": "true" }, key), ` ${word}: ${one.title}`);
+function neighbours({ earlier, later }) {
+  const link = (word, one) =>
+    one && h("a", { href: viewOf("session", one.id) }, `${word}: ${one.title}`);
   return h("nav", { class: "neighbours", "aria-label": "Neighbours" },
-    link(told.earlier, "Before", "["), link(told.later, "Next", "]"));
+    link("Before", earlier), link("Next", later));
 }
 
 function turnItem(turn) {
@@ -161,36 +146,30 @@ function toolFold(tool) {
   return Object.assign(fold, { textOfTool: `${tool.input}\n${tool.output}`.toLowerCase() });
 }
 
+const textOf = ({ about, text, tools }) => [about, text, ...tools.flatMap((one) =>
+  [one.name, one.summary, one.input, one.output])].join("\n").toLowerCase();
+
 // --- find ----------------------------------------------------------------------------------------
 
-/** The field that finds words within the session, over what is drawn and what is not yet. */
-function findBar(turns, first, list, draw) {
+/** The field that finds words within the session, in all that is read of it. */
+function findBar(texts, total, list) {
   const told = h("span", { class: "quiet", role: "status" });
-  const texts = new Map(); // number -> all of a turn in lower case
   let matches = [], at = -1;
 
   const words = () => field.value.toLowerCase().trim();
-  const textOf = (turn) => {
-    if (!texts.has(turn.number)) {
-      const tools = turn.tools.flatMap((one) => [one.name, one.summary, one.input, one.output]);
-      texts.set(turn.number, [turn.about, turn.text, ...tools].join("\n").toLowerCase());
-    }
-    return texts.get(turn.number);
-  };
   const look = () => {
     const asked = words();
-    const found = [...turns.values()].filter((one) => asked && textOf(one).includes(asked));
-    matches = found.map((one) => one.number).sort((a, b) => a - b);
+    const found = [...texts].filter(([, text]) => asked && text.includes(asked));
+    matches = found.map(([number]) => number).sort((a, b) => a - b);
     at = -1;
-    const read = turns.size < first.total && `, ${turns.size} of ${first.total} turns read`;
+    const read = texts.size < total && `, ${texts.size} of ${total} turns read`;
     fill(told, asked && `${count(matches.length, "turn")} with it`, asked && read);
     highlight(list, asked);
   };
-  const go = async (by) => {
-    if (!matches.length) return;
+  const go = (by) => {
     at = at < 0 && by < 0 ? matches.length - 1 : (at + by + matches.length) % matches.length;
-    await draw([matches[at]]);
     const item = itemOf(matches[at]);
+    if (!item) return;
     for (const one of item.querySelectorAll("details")) {
       one.open ||= one.textOfTool.includes(words());
     }
