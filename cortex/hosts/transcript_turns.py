@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import islice
 
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
@@ -17,7 +19,6 @@ from cortex.hosts.transcript_item import (
     REPLY,
     SUMMARY,
     TOOL_CALL,
-    TranscriptItem,
 )
 from cortex.hosts.transcript_reader import ToolCall, parse_json_object
 
@@ -28,7 +29,9 @@ _MAX_REDACTED_CHARS = 200_000  # far more than is shown, so that no half of a se
 _MAX_SUMMARY_CHARS = 120
 _NEAR_CHARS, _MAX_PLACES = 250, 80  # around a word that is found, by which it may be a secret
 _MAX_TOOLS = 200  # of a turn; more are in the next
-_SPEAKERS = {PROMPT: USER, REPLY: USER, AGENT_TEXT: ASSISTANT, SUMMARY: HOST}
+_SPEAKERS = {
+    PROMPT: USER, REPLY: USER, AGENT_TEXT: ASSISTANT, TOOL_CALL: ASSISTANT, SUMMARY: HOST,
+}  # fmt: skip
 _TELLING_KEYS = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description")
 
 
@@ -56,46 +59,30 @@ class SessionTurn(NamedTuple):
     cut: bool = False
 
 
-class SpokenTurns(NamedTuple):
-    """The turns of a transcript, whole and with secrets (`shown_turn` is for people), by the name of
-    their side chain, empty for the session's own."""
-
-    turns: dict[str, list[SessionTurn]]
-    trouble: str = ""  # what could not be read
-
-
-def read_turns(host: str, path: str) -> SpokenTurns:
-    """The turns of a transcript as it is now; of a last line that is torn nothing. Raises nothing."""
+def read_turns(host: str, path: str) -> tuple[dict[str, list[SessionTurn]], str]:
+    """The turns of a transcript as it is now, whole and with secrets (`shown_turn` is for people), by
+    the name of their side chain, empty for the session's own; and what could not be read. Of a last line
+    that is torn nothing. Raises nothing."""
     reader, look = new_reader(host), read_new_lines(path, most=_MAX_BYTES)
     last = b"" if look.fault else read_partial_line(path, look.position)
     lines = [*look.lines, *([last] if parse_json_object(last) else [])]
     calls = reader.calls = dict[str, ToolCall]()
     reader.prescan(lines)
-
-    def speaker(item: TranscriptItem) -> str:
-        is_asked = item.kind == PROMPT and (item.sidechain or reader.is_sidechain)
-        return AGENT if is_asked else _SPEAKERS[item.kind]
-
-    chains: dict[str, list[tuple[TranscriptItem, list[ToolUse]]]] = {"": []}
+    turns: dict[str, list[SessionTurn]] = {"": []}
     for item in reader.feed(lines):
-        said = chains.setdefault(item.sidechain, [])
-        if item.kind in _SPEAKERS:
-            said.append((item, []))
-        elif item.kind == TOOL_CALL:
-            follows = said and _SPEAKERS[said[-1][0].kind] == ASSISTANT
-            if not follows or len(said[-1][1]) == _MAX_TOOLS:
-                said.append((item._replace(kind=AGENT_TEXT), []))
-            said[-1][1].append(_tool_use(calls[item.id]))
-    turns = {
-        chain: [
-            SessionTurn(number, one.at, speaker(one), one.text, one.about, tuple(uses))
-            for number, (one, uses) in enumerate(said, 1)
-        ]
-        for chain, said in chains.items()
-    }
+        if not (who := _SPEAKERS.get(item.kind)):
+            continue
+        said, is_call = turns.setdefault(item.sidechain, []), item.kind == TOOL_CALL
+        follows = is_call and said and said[-1].who == ASSISTANT
+        if not follows or len(said[-1].tools) == _MAX_TOOLS:
+            is_asked = item.kind == PROMPT and (item.sidechain or reader.is_sidechain)
+            about = item.at, AGENT if is_asked else who, item.text, item.about
+            said.append(SessionTurn(len(said) + 1, *about))
+        if is_call:
+            said[-1] = said[-1]._replace(tools=(*said[-1].tools, _tool_use(calls[item.id])))
     counts = (look.bytes_left, "bytes"), (reader.skipped_lines, "lines")
     left = ", ".join(f"{count:,} {what} were not read" for count, what in counts if count)
-    return SpokenTurns(turns, look.fault or left)
+    return turns, look.fault or left
 
 
 def shown_turn(one: SessionTurn) -> SessionTurn:
@@ -120,13 +107,9 @@ def _holds(one: SessionTurn, words: Sequence[str]) -> bool:
 
 
 def _shows(text: str, low: str, word: str) -> bool:
-    at = low.find(word)
-    for _ in range(_MAX_PLACES):
-        near = text[max(0, at - _NEAR_CHARS) : at + _NEAR_CHARS]
-        if at < 0 or word in sanitize_text(near).lower():
-            return at >= 0
-        at = low.find(word, at + _NEAR_CHARS)
-    return False
+    places = (found.start() for found in re.finditer(re.escape(word), low))
+    near = (text[max(0, at - _NEAR_CHARS) : at + _NEAR_CHARS] for at in islice(places, _MAX_PLACES))
+    return any(word in sanitize_text(part).lower() for part in near)
 
 
 def _tool_use(call: ToolCall) -> ToolUse:
@@ -137,13 +120,12 @@ def _tool_use(call: ToolCall) -> ToolUse:
 
 
 def _shown_use(use: ToolUse) -> ToolUse:
-    texts = [_clip(text, MAX_TOOL_CHARS) for text in (use.name, use.summary, use.input, use.output)]
-    (name, _), (summary, _), (given, input_cut), (output, output_cut) = texts
-    line = shorten(summary, _MAX_SUMMARY_CHARS)
-    return ToolUse(name, line, given, output, use.failed, input_cut, output_cut)
+    summary = shorten(_clip(use.summary)[0], _MAX_SUMMARY_CHARS)
+    (given, input_cut), (output, output_cut) = _clip(use.input), _clip(use.output)
+    return ToolUse(_clip(use.name)[0], summary, given, output, use.failed, input_cut, output_cut)
 
 
-def _clip(text: str, most: int) -> tuple[str, bool]:
+def _clip(text: str, most: int = MAX_TOOL_CHARS) -> tuple[str, bool]:
     clean = sanitize_text(text[:_MAX_REDACTED_CHARS])
     return clean[:most], len(clean) > most or len(text) > _MAX_REDACTED_CHARS
 

@@ -103,7 +103,7 @@ def test_a_transcript_is_read_turn_by_turn_with_its_tools_and_without_secrets(va
     answer = transcript(vault, here, SESSION[:8])
     assert shape(answer) == TURNS
     assert (answer.session, answer.host, answer.project) == (SESSION, "claude", "cache")
-    assert (answer.total, answer.transcript, answer.hint, answer.problems) == (5, "here", "", ())
+    assert (answer.total, answer.transcript, answer.problems) == (5, "here", ())
     assert answer.resume == f"claude --resume {SESSION}"
     read, ran = answer.turns[1].tools
     assert read[:3] == ("Read", "src/index.py", "file_path: src/index.py")
@@ -182,8 +182,7 @@ def test_without_its_transcript_a_session_is_shown_as_it_was_captured(vault, her
     assert (answer.transcript, answer.resume) == ("gone", "")
     assert [turn.who for turn in answer.turns] == [who for _, who, _ in TURNS]
     assert answer.matches == (4, 5)
-    assert "captured" in answer.hint
-    assert answer.problems[0].message == answer.hint
+    assert "captured" in answer.problems[0].message
     assert TOKEN not in str(answer)
 
 
@@ -231,7 +230,7 @@ def test_five_megabytes_are_searched_at_once(tmp_path):
                 call = json.dumps(line).replace('"t1"', f'"t1-{number}"')
                 file.write(call.replace('"t2"', f'"t2-{number}"') + "\n")
     assert path.stat().st_size > 5_000_000
-    turns = read_turns("claude", str(path)).turns[""]
+    turns = read_turns("claude", str(path))[0][""]
     begun = time.process_time()
     assert len(find_turns(turns, "exit code")) == 450
     assert time.process_time() - begun < 1.0  # 0.03 s where nothing else runs
@@ -280,7 +279,7 @@ def test_other_hosts_tell_their_tools_too(tmp_path):
     for host, (lines, count, failed) in told.items():
         path = tmp_path / f"{host}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        asked, did = map(shown_turn, read_turns(host, str(path)).turns[""])
+        asked, did = map(shown_turn, read_turns(host, str(path))[0][""])
         assert (asked.text, did.text, len(did.tools)) == ("Run it", "I do.", count), host
         assert (did.tools[0].summary, did.tools[0].failed) == ("make test", failed), host
 
@@ -424,7 +423,7 @@ def test_no_call_of_any_shape_is_an_error_and_many_are_several_turns(tmp_path):
     nested = json.dumps({**line, "uuid": "z", "message": {"content": [{**parts[0], "id": "z"}]}})
     path = tmp_path / "t.jsonl"
     path.write_text(f"{json.dumps(line)}\n{nested.replace('{}', deep)}\n")
-    turns = [*map(shown_turn, read_turns("claude", str(path)).turns[""])]
+    turns = [*map(shown_turn, read_turns("claude", str(path))[0][""])]
     assert [len(one.tools) for one in turns] == [200, 200, 101]
     assert [one.summary[:12] for one in turns[0].tools[:4]] == ["", "", "7", 'b: ["?"]']
     json.dumps([one._asdict() for one in turns]).encode()

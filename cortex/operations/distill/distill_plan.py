@@ -20,7 +20,6 @@ from cortex.core.model.distillation import BY_RULES, Distillation, standing_dist
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError
-from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes.note import Note
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.iso_time import epoch_seconds
@@ -33,7 +32,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_session import last_event_time, session_name
 from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.judge import is_of_this_machine
-from cortex.vault import files
+from cortex.operations.upkeep.preserve_text import load_event
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.state import distill_log
@@ -103,14 +102,9 @@ def plan_session(
 
 def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
     """The events of a session that can be read, oldest first."""
-    found = []
-    for id_ in sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]:
-        path = vault.layout().event(id_)
-        try:
-            found.append(parse_event(files.read(vault.root, path), path))
-        except (CortexError, OSError):  # told by doctor
-            continue
-    return found
+    ids = sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]
+    read = (load_event(vault, vault.layout().event(id_)) for id_ in ids)  # others: told by doctor
+    return [event for event in read if event]
 
 
 def _is_empty(event: Event) -> bool:

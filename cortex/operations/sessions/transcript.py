@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -14,25 +14,17 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.parameters import Between, Time
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
-from cortex.core.normalize.handlers import parse_event
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES, has_transcripts, load_host, transcript_files, transcript_turns
-from cortex.hosts.transcript_turns import (
-    ASSISTANT,
-    USER,
-    SessionTurn,
-    SpokenTurns,
-    read_turns,
-    shown_turn,
-)
+from cortex.hosts.transcript_turns import ASSISTANT, USER, SessionTurn, read_turns, shown_turn
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import NoteRef
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
-from cortex.vault import files
+from cortex.operations.upkeep.preserve_text import load_event
 from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import session_state
 
@@ -63,7 +55,6 @@ class Transcript(NamedTuple):
     subagents: tuple[str, ...]  # names by which the turns of subagents are shown
     earlier: NoteRef | None  # the session before it in its project
     later: NoteRef | None
-    hint: str
     problems: tuple[Problem, ...]
 
 
@@ -106,26 +97,27 @@ def transcript(
             return find_session(index.catalogue, whole), agent, rows
 
     (row, agent, rows), problems = query_fresh(vault, caller, look)
-    name, note, hint = session_name(row), read_note(vault, row.path), ""
-    ids = sorted(row.events)
-    hosts = (event.host for id_ in ids if (event := read_event(vault, id_)[1]) and event.host)
-    found = find_transcript(vault, name, next(hosts, ""), (agent,))
+    name, note = session_name(row), read_note(vault, row.path)
+
+    def ordered() -> Iterator[Event]:
+        return filter(None, (read_event(vault, id_)[1] for id_ in sorted(row.events)))
+
+    host = next((event.host for event in ordered() if event.host), "")
+    found = find_transcript(vault, name, host, [agent])
     if not found.turns:
-        hint = f"transcript {found.state}: these are the turns that were captured"
-        problems.append(Problem(name, hint, "cortex import reads transcripts of this machine"))
-        ordered = filter(None, (read_event(vault, id_)[1] for id_ in ids))
-        found = found._replace(turns={"": captured_turns(ordered)})
-    named = {f"{name}/{one}" if one else name: turns for one, turns in found.turns.items()}
-    if (shown := f"{name}/{agent}" if agent else name) not in named:
-        others = f"there are: {', '.join([*named][1:]) or 'none'}"
+        message = f"transcript {found.state}: these are the turns that were captured"
+        problems.append(Problem(name, message, "cortex import reads transcripts of this machine"))
+        found = found._replace(turns={"": captured_turns(ordered())})
+    agents = tuple(f"{name}/{one}" for one in found.turns if one)
+    if (turns := found.turns.get(agent)) is None:
+        others = f"there are: {', '.join(agents) or 'none'}"
         raise NotFoundError(f"{name} has no subagent {agent!r}", others)
-    turns = named[shown]
     return Transcript(
-        shown, row.id, row.path, row.title, row.project, found.host,
+        f"{name}/{agent}".rstrip("/"), row.id, row.path, row.title, row.project, found.host,
         (note.get("started") if note else "") or row.created, note.get("ended") if note else "",
-        _resume_command(vault, found, name), found.state,
+        _resume_command(found, name), found.state,
         tuple(map(shown_turn, turns[from_ - 1 : from_ - 1 + number])), len(turns),
-        transcript_turns.find_turns(turns, find), tuple([*named][1:]), *_neighbours(rows, row), hint,
+        transcript_turns.find_turns(turns, find), agents, *_neighbours(rows, row),
         (*problems, *found.problems),
     )  # fmt: skip
 
@@ -134,8 +126,8 @@ def read_event(vault: Vault, id_: str) -> tuple[str, Event | None]:
     """The path of an event and the event; an empty path and None where it cannot be read."""
     layout = vault.layout()
     for place in (layout.event, layout.pending, layout.failed) if events.is_event_id(id_) else ():
-        with suppress(CortexError, OSError):
-            return place(id_), parse_event(files.read(vault.root, place(id_)), place(id_))
+        if event := load_event(vault, place(id_)):
+            return place(id_), event
     return "", None
 
 
@@ -151,16 +143,18 @@ def find_transcript(
         path = known.transcript if known.session == session else ""
         host, state = (name, GONE) if path else (host, state)
         if path := path if _is_file(path) else _find_in_host_folder(vault, name, session):
-            agents = session_state.list_agents(vault, name, session)
-            paths = {one.agent: one.transcript for one in agents if _is_file(one.transcript)}
-            skipped = {agent for agent in paths if wanted and agent not in wanted}
-            read = {
-                agent: SpokenTurns({"": []}) if agent in skipped else read_turns(name, at)
-                for agent, at in {"": path, **paths}.items()
-            }
-            turns = read[""].turns | {agent: one.turns[""] for agent, one in read.items()}
-            problems = (Problem(path, one.trouble, hint) for one in read.values() if one.trouble)
-            return FoundTranscript(name, HERE, turns, tuple(problems))
+            turns, trouble = read_turns(name, path)
+            troubles = [trouble]
+            for one in session_state.list_agents(vault, name, session):
+                if _is_file(one.transcript):
+                    is_wanted = not wanted or one.agent in wanted
+                    read, trouble = (
+                        read_turns(name, one.transcript) if is_wanted else ({"": []}, "")
+                    )
+                    turns[one.agent] = read[""]
+                    troubles.append(trouble)
+            problems = tuple(Problem(path, one, hint) for one in troubles if one)
+            return FoundTranscript(name, HERE, turns, problems)
     return FoundTranscript(host, state, {})
 
 
@@ -180,11 +174,10 @@ def _find_in_host_folder(vault: Vault, host: str, session: str) -> str:
         for path in transcript_files.list_paths(host, folder):
             if session in path[len(folder) :] and _is_file(path):
                 one = transcript_files.read_info(host, path)
-                is_its_own = one.session == session and not one.subagent
-                with suppress(CortexError, ValueError):
-                    root = find_vault("", one.cwd, {}).root if os.path.isdir(one.cwd) else ""
-                    if is_its_own and root == vault.root:
-                        return path
+                if (one.session, one.subagent) == (session, "") and os.path.isdir(one.cwd):
+                    with suppress(CortexError, ValueError):
+                        if find_vault("", one.cwd, {}).root == vault.root:
+                            return path
     return ""
 
 
@@ -197,34 +190,27 @@ def captured_turns(ordered: Iterable[Event]) -> list[SessionTurn]:
         for one in said_in(event)
         if one.role != DONE
     ]
-    return [
-        SessionTurn(number, event.at, _speaker(event, one.role), one.text, one.about)
-        for number, (event, one) in enumerate(said, 1)
-    ]
+    turns = []
+    for number, (event, one) in enumerate(said, 1):
+        is_by_hand = event.type in _HAND_TYPES and event.source != "mcp"
+        who = CAPTURE if is_by_hand else USER if one.role == USER else ASSISTANT
+        turns.append(SessionTurn(number, event.at, who, one.text, one.about))
+    return turns
 
 
-def _speaker(event: Event, role: str) -> str:
-    is_by_hand = event.type in _HAND_TYPES and event.source != "mcp"
-    return CAPTURE if is_by_hand else USER if role == USER else ASSISTANT
-
-
-def _resume_command(vault: Vault, found: FoundTranscript, name: str) -> str:
-    """The command of a session's host that goes on with it, if it ran on this machine."""
-    if found.host not in HOST_NAMES or found.state == GONE or not _ID_RE.fullmatch(name):
-        return ""
-    command = load_host(found.host).resume_command
-    known = session_state.load_cursor(vault, session_state.session_key(found.host, name))
-    is_here = found.state == HERE or known.session == name
-    return " ".join((*command, name)) if command and is_here else ""
+def _resume_command(found: FoundTranscript, name: str) -> str:
+    """The command of a session's host that goes on with it, if its transcript is on this machine."""
+    command = load_host(found.host).resume_command if found.state == HERE else ()
+    return " ".join((*command, name)) if command and _ID_RE.fullmatch(name) else ""
 
 
 def _neighbours(rows: list[NoteRow], row: NoteRow) -> tuple[NoteRef | None, NoteRef | None]:
     """The sessions before and after one, of its project; none of headless runs."""
-    near = {
-        (one.created, one.id): NoteRef(one.id, one.type, one.title, one.path)
-        for one in rows
-        if one.project == row.project and not events.is_headless(one.session)
-    }
-    now = row.created, row.id
-    earlier, later = (key for key in near if key < now), (key for key in near if key > now)
-    return near.get(max(earlier, default=("", ""))), near.get(min(later, default=("", "")))
+    near = [
+        one
+        for one in sorted(rows, key=lambda one: (one.created, one.id))
+        if one.project == row.project and (one.id == row.id or not events.is_headless(one.session))
+    ]
+    at = [one.id for one in near].index(row.id)
+    refs = [None, *(NoteRef(one.id, one.type, one.title, one.path) for one in near), None]
+    return refs[at], refs[at + 2]
