@@ -128,7 +128,12 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
     stale = find_stale(catalogue, at)
     recent = catalogue.find(is_current, "-date", _MAX_NOTES)
-    contradicting = dict.fromkeys(chain.from_iterable(find_contradictions(catalogue)))
+    # A record that says so is told alone, of two titles both.
+    told = (
+        pair if contradicts(pair[0].title, pair[1].title) else pair[:1]
+        for pair in find_contradictions(catalogue)
+    )
+    contradicting = dict.fromkeys(chain.from_iterable(told))
     opposing = catalogue.find(NoteFilter(has_lost_text=True), "-date")
     faded, _ = find_faded(vault, index, at)
     lists: dict[str, list[Any]] = {

@@ -47,7 +47,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.history import History, history
+from cortex.operations.find.history import history
 from cortex.operations.find.resolve_note import closest_ids, command, find_all, find_one
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
@@ -255,46 +255,27 @@ def _restore_version(
     data = then.text.encode("utf-8", "surrogateescape")
     if hash_of_id(then.id) in listed.records or erased.blob_id(data, len(then.at)) in listed.blobs:
         raise NotFoundError(f"what {name} said there was erased", "")
-    if is_event_id(then.at):
-        return _restore_text(vault, caller, target, then)
-    how = f"as git had it in {then.at[:10]}"
+    is_text, how = is_event_id(then.at), f"as git had it in {then.at[:10]}"
     if target is None:
+        if is_text:
+            hint = f"{command('restore', then)} brings the record back, with its last text"
+            raise NotFoundError(f"{then.id or then.path} is gone", hint)
         return _publish_restored(vault, then.id or then.path, then.path, data, how)
-    row, old = target.row, notes.read_strict(data, then.path)
-    is_committed = files.read(vault.root, row.path) == objects.read_at_revision(
-        vault.root, "HEAD", row.path
-    )
+    old = notes.read(b"") if is_text else notes.read_strict(data, then.path)
 
     def edit(note: Note, row: NoteRow) -> Edited:
-        restored = _as_it_was(note, old)
-        if restored is note:
+        is_same = is_text and normalized_body(note) == then.text.strip("\n")
+        restored = with_body(note, then.text) if is_text else _as_it_was(note, old)
+        if is_same or restored is note:
             return Edited(note, hint="it says the same now")
-        if is_committed:
-            head = git_cli.head_commit(vault.root)[:12]
-            return Edited(restored, command("restore", row, "--at", head), how)
+        head = objects.read_at_revision(vault.root, "HEAD", row.path)
+        if not is_text and files.read(vault.root, row.path) == head:
+            at = git_cli.head_commit(vault.root)[:12]
+            return Edited(restored, command("restore", row, "--at", at), how)
         kept, event = preserve_text(vault, caller, note)
         restored = with_provenance(restored, kept.provenance()[0])
-        undo = command("restore", row, "--at", event)
-        return Edited(
-            restored, undo, f"{how}; the text before was in no commit, and is an event now"
-        )
-
-    return edit_record(vault, caller, row, "restored", edit)
-
-
-def _restore_text(
-    vault: Vault, caller: Caller, target: _RestoreTarget | None, then: History
-) -> RecordChange:
-    """Give a record the text of one of its events."""
-    if target is None:
-        hint = f"{command('restore', then)} brings the record back, with its last text"
-        raise NotFoundError(f"{then.id or then.path} is gone", hint)
-
-    def edit(note: Note, row: NoteRow) -> Edited:
-        if normalized_body(note) == then.text.strip("\n"):
-            return Edited(note, hint="it says the same now")
-        kept, event = preserve_text(vault, caller, note)
-        return Edited(with_body(kept, then.text), command("restore", row, "--at", event))
+        why = "" if is_text else f"{how}; the text before was in no commit, and is an event now"
+        return Edited(restored, command("restore", row, "--at", event), why)
 
     return edit_record(vault, caller, target.row, "restored", edit)
 
@@ -306,11 +287,11 @@ def _as_it_was(note: Note, old: Note) -> Note:
     if "superseded" in (note.get("status").lower(), old.get("status").lower()):
         kept |= {key for key in (*note.fields, *old.fields) if key.startswith("status")}
     keys = [key for key in dict.fromkeys((*old.fields, *note.fields)) if key not in kept]
-    changed = {
+    pairs = {
         key: old.fields.get(key, "") for key in keys if old.fields.get(key) != note.fields.get(key)
     }
     body = sanitize_text(decode_text(old.body)).encode()
-    restored = with_fields(note, cast("Mapping[str, YamlValue]", changed)) if changed else note
+    restored = with_fields(note, cast("Mapping[str, YamlValue]", pairs))
     return restored if body == note.body else restored._replace(body=body)
 
 
