@@ -104,7 +104,8 @@ def review(
         rows = catalogue.find(lately._replace(not_types=("session",)), "-date", _MAX_LOOKED_AT)
         opposite = _unseen(vault, find_contradictions(catalogue))
         alike = _unseen(vault, _alike_pairs(index, rows))
-        told = {frozenset(pair) for pair in opposite}
+        stale, done = "open, and unchanged for 30 days", ("--status", "done")
+        merged = filter(_is_of_merge, catalogue.problems())
         return (
             [entry(row, why) for row in rows if (why := _who_made(vault, row))],
             [
@@ -114,20 +115,12 @@ def review(
             [
                 entry(new, "say nearly the same", old, command("consolidate", new, old))
                 for new, old in alike
-                if frozenset((new, old)) not in told
+                if (new, old) not in opposite
             ],
-            [
-                _of_problem(vault, catalogue, one)
-                for one in catalogue.problems()
-                if _is_of_merge(one)
-            ],
+            [_of_problem(vault, catalogue, one) for one in merged],
             [_of_problem(vault, catalogue, one) for one in secrets],
             [
-                entry(
-                    row,
-                    "open, and unchanged for 30 days",
-                    fix=command("revise", row, "--status", "done"),
-                )
+                entry(row, stale, fix=command("revise", row, *done))
                 for row in find_stale(catalogue, caller.now)
             ],
             [entry(one.row, one.why) for one in find_faded(vault, index, caller.now)[0]],
@@ -142,23 +135,26 @@ def _entry(
     vault: Vault, row: NoteRow, why: str, other: NoteRow | None = None, fix: str = ""
 ) -> ReviewEntry:
     """The entry of a note; in one of a person's own Cortex writes nothing."""
-    file, is_ours = os.path.join(vault.root, row.path), row.id != row.path
+    file = os.path.join(vault.root, row.path)
     about = row.id, row.title, row.type, row.path, file, format_time(row.date), why
-    keep = command("revise", row, "--reviewed") if is_ours else ""
-    drop = command("archive", row) if is_ours else ""
-    return ReviewEntry(*about, other.id if other else "", keep, fix or command("edit", row), drop)
+    ours = (
+        command("revise", row, "--reviewed"),
+        fix or command("edit", row),
+        command("archive", row),
+    )
+    commands = ours if row.id != row.path else ("", ours[1], "")
+    return ReviewEntry(*about, other.id if other else "", *commands)
 
 
 def _unseen(
     vault: Vault, pairs: Iterable[tuple[NoteRow, NoteRow]]
 ) -> list[tuple[NoteRow, NoteRow]]:
     """The pairs that nobody has reviewed since both were changed, the newer note first."""
-    ordered = (sorted(pair, key=lambda row: (-row.date, row.path)) for pair in pairs)
-    found = [
-        (new, old)
-        for new, old in ordered
-        if max(_reviewed(vault, new), _reviewed(vault, old)) < max(new.updated, old.updated)
-    ]
+    found = list[tuple[NoteRow, NoteRow]]()
+    for pair in pairs:
+        new, old = sorted(pair, key=lambda row: (-row.date, row.path))
+        if max(_reviewed(vault, new), _reviewed(vault, old)) < max(new.updated, old.updated):
+            found.append((new, old))
     return sorted(found, key=lambda pair: -pair[0].date)
 
 

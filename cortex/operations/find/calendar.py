@@ -100,13 +100,10 @@ def calendar(
         return counts, opened, _most_used(vault, index.catalogue, notes, used)
 
     (counts, opened, used), problems = query_fresh(vault, caller, load)
-    known = {day for each in counts for day in each}
-    days = tuple(
-        CalendarDay(day, *(each.get(day, 0) for each in counts))
-        for day in sorted(known)
-        if first <= day <= last
-    )
-    weeks = _weeks(days, opened, max(first, min(known, default=last)), last)
+    known = sorted({day for each in counts for day in each})
+    shown = (day for day in known if first <= day <= last)
+    days = tuple(CalendarDay(day, *(each.get(day, 0) for each in counts)) for day in shown)
+    weeks = _weeks(days, opened, max(first, [*known, last][0]), last)
     return Calendar(first, last, days, weeks, used, tuple(problems))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -88,11 +89,11 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
     known, phrases = read_note(vault, row.path), settings.load(vault.root).phrases
     ids = sorted(set(filter(events.is_event_id, row.events)))
     read = {id_: read_event(vault, id_) for id_ in ids}
-    quotes = dict[str, list[str]]()
+    quotes = defaultdict[str, list[str]](list)
     for _, event in read.values():
         if event and event.type == DISTILLED:
             for id_, quote in _quotes(event, row):
-                quotes.setdefault(id_, []).append(quote)
+                quotes[id_].append(quote)
     heard = dict[str, tuple[FoundTranscript, list[_Text]]]()
     sources = list[OriginSource]()
     for id_, (path, event) in read.items():
@@ -103,7 +104,7 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
         if session not in heard:
             found = find_transcript(vault, session, event.host)
             heard[session] = found, _texts(found.turns)
-        wanted = [*quotes.get(id_, ()), *_wanted(row, known, event, phrases)]
+        wanted = [*quotes[id_], *_wanted(row, known, event, phrases)]
         sources.append(_source(event, path, wanted, *heard[session]))
     message, hint = "the event is not in the vault", "cortex sync brings what others have"
     gone = tuple(Problem(one.event, message, hint) for one in sources if not one.path)
@@ -141,16 +142,12 @@ def _wanted(
 
 
 def _texts(turns: dict[str, list[SessionTurn]]) -> list[_Text]:
-    some = (
-        (agent, turn, is_of_tool, text)
-        for agent, said in turns.items()
-        for turn in said
-        for is_of_tool, text in (
-            (False, f"{turn.about}\n{turn.text}".strip()),
-            *((True, one.input) for one in turn.tools),
-        )
-    )
-    return [_Text(*one, evidence.word_line(one[-1])) for one in some]
+    texts = []
+    for agent, turn in ((agent, turn) for agent, said in turns.items() for turn in said):
+        said = f"{turn.about}\n{turn.text}".strip()
+        for number, text in enumerate((said, *(one.input for one in turn.tools))):
+            texts.append(_Text(agent, turn, number > 0, text, evidence.word_line(text)))
+    return texts
 
 
 def _find(texts: Sequence[_Text], phrases: Sequence[str], at: str) -> tuple[_Text, str] | None:
