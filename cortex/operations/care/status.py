@@ -125,17 +125,20 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     living = list_live_sessions(catalogue, at)
     is_current = NoteFilter(tiers=(TIER_CURRENT,))
     is_open = is_current._replace(state="open")
-    overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
-    stale = find_stale(catalogue, at)
-    recent = catalogue.find(is_current, "-date", _MAX_NOTES)
     # A record that says so is told alone, of two titles both.
     told = (
         pair if contradicts(pair[0].title, pair[1].title) else pair[:1]
         for pair in find_contradictions(catalogue)
     )
-    contradicting = dict.fromkeys(chain.from_iterable(told))
-    opposing = catalogue.find(NoteFilter(has_lost_text=True), "-date")
-    faded, _ = find_faded(vault, index, at)
+    is_overdue = is_open._replace(types=("action",), due_before=at[:10])
+    rows = {
+        "recent": catalogue.find(is_current, "-date", _MAX_NOTES),
+        "overdue": catalogue.find(is_overdue, "due"),
+        "stale": find_stale(catalogue, at),
+        "contradictions": list(dict.fromkeys(chain.from_iterable(told))),
+        "opposing": catalogue.find(NoteFilter(has_lost_text=True), "-date"),
+        "faded": [one.row for one in find_faded(vault, index, at)[0]],
+    }
     lists: dict[str, list[Any]] = {
         "failed": failed,
         "live": [one.row.id for one in living if not one.is_orphan],
@@ -153,6 +156,8 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
     shown |= {name: _most_frequent(numbers) for name, numbers in counts.items()}
+    shown |= {name: _status_notes(vault, some) for name, some in rows.items()}
+    shown["recent"] = shown["recent"]._replace(total=catalogue.count(is_current))
     pending = files.list_notes(vault.root, vault.layout().pending())
     unusable = state_problems(vault)
     unsent = () if unusable else list_entries(vault).unsent_events
@@ -163,15 +168,9 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         pending=len(pending) + len(unsent),
         open_actions=catalogue.count(NoteFilter(state="to_do")),
         sessions=catalogue.count_started_sessions(),
-        recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
         problems=len(index.problems) + len(unusable),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=catalogue.count_topics(),
-        overdue=_status_notes(vault, overdue),
-        stale=_status_notes(vault, stale),
-        contradictions=_status_notes(vault, [*contradicting]),
-        opposing=_status_notes(vault, opposing),
-        faded=_status_notes(vault, [one.row for one in faded]),
         **shown,
         more={name: number for name, number in left.items() if number > 0},
         embedded=count_embedded(catalogue),
