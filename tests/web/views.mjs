@@ -75,7 +75,7 @@ async function review({ page }) {
   await page.locator(".bar", { hasText: `2 of ${total} looked at` }).waitFor();
   const dropped = asked("search", second, "--all").hits.find((one) => one.title === second);
   assert.equal(dropped.status, "archived");
-  await page.locator(".tabs a", { hasText: "Contradictions" }).click();
+  await page.locator("button", { hasText: "Contradictions" }).click();
   await page.locator("button", { hasText: "This one holds" }).waitFor();
   assert.equal(await page.locator(".pair section").count(), 2);
   await page.keyboard.press("e");
@@ -91,7 +91,7 @@ async function review({ page }) {
   await go(page, "/review?group=secrets");
   assert.match(await page.locator(".entry code").first().innerText(), /^cortex sync --publish Keys.md$/);
   await go(page, "/review?group=stale");
-  await page.locator("button", { hasText: "It is done" }).click();
+  await page.locator("button", { hasText: "Done" }).click();
   await page.locator(".empty").waitFor();
   assert.match(fileOf("action-paint-the-door-k3f7q2"), /^status: done$/m);
 }

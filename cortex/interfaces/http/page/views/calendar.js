@@ -1,11 +1,15 @@
 // A year as a table of days, darker where there was more; and the pictures that the server draws.
 
-import { get, verb } from "../api.js";
-import { count, empty, fill, h, noteAddress, problemList, viewOf } from "../dom.js";
+import { verb } from "../api.js";
+import { empty, fill, h, problemList, viewOf } from "../dom.js";
+import { lines, load, noteLink, quiet } from "./parts.js";
 
 const DAY = 86_400_000;
 const LEVELS = 4; // of colour, above none
-const KINDS = { captures: "captures", decisions: "decisions", opened: "actions opened", done: "actions done" };
+const KINDS = {
+  captures: "captures", decisions: "decisions", opened: "actions opened", done: "actions done",
+};
+const STEPS = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1, Home: -400, End: 400 };
 const PLOTS = ["captures", "open-actions", "used"];
 
 export const title = "Calendar";
@@ -13,10 +17,11 @@ export const title = "Calendar";
 export const twin = () => verb("calendar");
 
 export async function show(main, params, app) {
-  const answer = await get(twin(), {}, { signal: app.signal });
+  const answer = await load(twin(), app);
   const days = new Map(answer.days.map((one) => [one.date, one]));
-  const about = h("p", { class: "quiet", "aria-hidden": "true" }); // the cell itself is named by these words
-  const table = h("table", { class: "year", role: "grid", "aria-label": "Days; Enter opens the notes of one" });
+  const about = h("p", { class: "quiet", "aria-hidden": "true" }); // a cell's name says it, too
+  const label = "Days; Enter opens the notes of one";
+  const table = h("table", { class: "year", role: "grid", "aria-label": label });
   const wanted = params.query.get("show");
   const choices = Object.entries(KINDS).map(([kind, words]) => {
     const isChosen = kind === (Object.hasOwn(KINDS, wanted) ? wanted : "captures");
@@ -26,39 +31,35 @@ export async function show(main, params, app) {
     };
     if (isChosen) fillYear(table, answer, days, kind);
     const sum = answer.days.reduce((before, one) => before + one[kind], 0).toLocaleString("en");
-    return h("label", {}, h("input", { type: "radio", name: "kind", checked: isChosen, onchange: choose }),
-      words, h("span", { class: "quiet" }, ` ${sum}`));
+    const input = h("input", { type: "radio", name: "kind", checked: isChosen, onchange: choose });
+    return h("label", {}, input, words, quiet(` ${sum}`));
   });
   walk(table, about);
   about.textContent = table.querySelector('[tabindex="0"]')?.ariaLabel ?? "";
   const year = h("div", { class: "table" }, table);
   const plots = h("div", { class: "plots" });
-  fill(main, h("fieldset", { class: "choices" }, h("legend", {}, "Coloured by"), choices), year, about,
-    !answer.days.length && empty("Nothing was captured in this year.",
-      "cortex capture keeps a sentence; with cortex hooks agents keep theirs."),
-    plots, problemList(answer.problems));
+  const none = empty("Nothing was captured in this year.",
+    "cortex capture keeps a sentence; with cortex hooks agents keep theirs.");
+  fill(main, h("fieldset", { class: "choices" }, h("legend", {}, "Coloured by"), choices), year,
+    about, !answer.days.length && none, plots, problemList(answer.problems));
   year.scrollLeft = year.scrollWidth; // the newest week, where there is no room for the year
   const names = PLOTS.filter((name) => (name === "used" ? answer.used.length : answer.days.length));
   const drawn = await Promise.all(names.map((name) => plot(name, app.signal)));
-  fill(plots, drawn, answer.used.length > 0 && usedList(answer.used));
+  fill(plots, drawn, answer.used.length > 0 && lines(answer.used.map(noteLink)));
 }
 
 /** A picture of the server's below its name. */
 async function plot(name, signal) {
   const answer = await fetch(`/api/plots/${name}.svg`, { signal });
-  const drawn = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
+  const parsed = new DOMParser().parseFromString(await answer.text(), "image/svg+xml");
+  const drawn = parsed.documentElement;
   const isPicture = answer.ok && drawn.nodeName === "svg";
-  const heading = isPicture ? drawn.getAttribute("aria-label") : `The server could not draw ${name}`;
-  return h("section", { class: "plot" }, h("h2", {}, heading), isPicture && document.importNode(drawn, true));
+  const heading = isPicture ? drawn.getAttribute("aria-label") : `${name} could not be drawn`;
+  return h("section", { class: "plot" }, h("h2", {}, heading),
+    isPicture && document.importNode(drawn, true));
 }
 
-function usedList(used) {
-  const lines = used.map((one) => h("li", {}, h("a", { href: noteAddress(one.id) }, one.title),
-    h("span", { class: "quiet" }, ` ${count(one.uses, "time")}`)));
-  return h("section", {}, h("h2", {}, "The same to open"), h("ol", {}, lines));
-}
-
-/** Fills the table: a row for each day of the week, a column for each week, below the month in which it ends. */
+/** A row for each day of the week, a column for each week, below the month in which it ends. */
 function fillYear(table, { since, until }, days, kind) {
   const most = Math.max(1, ...[...days.values()].map((one) => one[kind]));
   const start = mondayOf(since);
@@ -86,23 +87,24 @@ function fillYear(table, { since, until }, days, kind) {
 function cell(day, found, kind, most) {
   const level = found?.[kind] ? Math.ceil((LEVELS * found[kind]) / most) : 0;
   const parts = Object.entries(KINDS).filter(([name]) => found?.[name])
-    .map(([name, words]) => `${found[name]} ${found[name] === 1 ? words.replace(/s\b/, "") : words}`);
+    .map(([name, words]) => `${found[name]} ${found[name] > 1 ? words : words.replace(/s\b/, "")}`);
   const label = `${fullDay(day)}: ${parts.join(", ") || "nothing"}`;
   const address = viewOf("search", "", { q: `after:${day} before:${isoOf(utc(day) + DAY)}` });
-  return h("a", { href: address, class: `level-${level}`, tabindex: -1, "aria-label": label, data: { day } });
+  const name = `level-${level}`;
+  return h("a", { href: address, class: name, tabindex: -1, "aria-label": label, data: { day } });
 }
 
-/** Arrows lead from day to day, Tab to one alone; `about` tells about the day that is looked at. */
+/** Arrows lead from day to day, Tab to one alone; `about` tells about the one that is looked at. */
 function walk(table, about) {
   const tell = ({ target }) => target.dataset.day && (about.textContent = target.ariaLabel);
   table.addEventListener("pointerover", tell);
   table.addEventListener("focusin", tell);
   table.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity }[event.key];
-    const here = event.target;
+    const [by, here] = [STEPS[event.key], event.target];
     if (!by || !here.dataset.day || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const all = [...table.querySelectorAll("[data-day]")].sort((a, b) => (a.dataset.day < b.dataset.day ? -1 : 1));
+    const all = [...table.querySelectorAll("[data-day]")]
+      .sort((one, other) => one.dataset.day.localeCompare(other.dataset.day));
     const next = all[Math.max(0, Math.min(all.length - 1, all.indexOf(here) + by))];
     [here.tabIndex, next.tabIndex] = [-1, 0];
     next.focus();
@@ -119,4 +121,6 @@ function sayer(options) {
   return (day) => format.format(utc(day));
 }
 
-const [fullDay, weekday, month] = [{ dateStyle: "full" }, { weekday: "short" }, { month: "short" }].map(sayer);
+const fullDay = sayer({ dateStyle: "full" });
+const weekday = sayer({ weekday: "short" });
+const month = sayer({ month: "short" });

@@ -1,13 +1,17 @@
-// The picture of a graph: links of notes in an SVG, which arrows lead through. A worker says where they lie.
+// The picture of a graph: links of notes in an SVG, which arrows lead through. A worker says where
+// they lie.
 
 import { noteAddress, viewOf } from "../dom.js";
 
-const TYPES = ["decision", "gotcha", "pattern", "preference", "session", "meeting", "action"]; // that have a colour
+// Types that have a colour.
+const TYPES = ["decision", "gotcha", "pattern", "preference", "session", "meeting", "action"];
 const MAX_LABELS = 24; // more would lie over each other
 const MAX_LABEL = 34; // signs
 const PADDING = 34; // pixels around
 const MAX_SCALE = 2.6; // pixels for a unit of the worker
-const STEPS = { ArrowRight: 1, ArrowDown: 1, j: 1, ArrowLeft: -1, ArrowUp: -1, k: -1, Home: -Infinity, End: Infinity };
+const STEPS = {
+  ArrowRight: 1, ArrowDown: 1, j: 1, ArrowLeft: -1, ArrowUp: -1, k: -1, Home: -1e9, End: 1e9,
+};
 const DWELL = 150; // milliseconds after which a pointer that rests on a note means it
 
 export const typeClass = (type) => `type-${TYPES.includes(type) ? type : "other"}`;
@@ -19,30 +23,29 @@ function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A number from 0 to 1 that an id always has, so that the same graph always looks the same. */
-function fraction(id) {
+/** Where a note lies at first: by its id, so that the same graph always looks the same. */
+function seed({ id, depth }) {
   let sum = 2166136261;
   for (const sign of id) sum = Math.imul(sum ^ sign.codePointAt(0), 16777619);
-  return (sum >>> 0) / 2 ** 32;
-}
-
-function seed({ id, depth }) {
-  const angle = 2 * Math.PI * fraction(id);
+  const angle = (2 * Math.PI * (sum >>> 0)) / 2 ** 32;
   return { x: 90 * depth * Math.cos(angle), y: 90 * depth * Math.sin(angle) };
 }
 
-const shorten = (text) => (text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1).trimEnd()}…` : text);
+const shorten = (text) => (text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text);
 
 export class Picture {
   /** `tell` is called with the note that is chosen. */
   constructor(app, tell) {
-    Object.assign(this, { app, tell, nodes: [], edges: [], drawn: new Map(), places: new Map(), matches: [] });
-    this.lines = { stated: svg("path", { class: "stated" }), computed: svg("path", { class: "computed" }) };
-    this.near = svg("path", { class: "near" });
+    Object.assign(this, { app, tell, nodes: [], edges: [], matches: [] });
+    [this.drawn, this.places] = [new Map(), new Map()]; // by the ids of notes
+    const path = (name) => svg("path", { class: name });
+    [this.stated, this.computed, this.near] = ["stated", "computed", "near"].map(path);
     this.group = svg("g");
-    this.element = svg("svg", { class: "picture", role: "group", "aria-label": "Graph; the table says the same" },
-      this.lines.computed, this.lines.stated, this.near, this.group);
-    const on = (name, act) => this.element.addEventListener(name, (event) => act(event, this.#nodeOf(event)));
+    const label = "Graph; the table says the same";
+    this.element = svg("svg", { class: "picture", role: "group", "aria-label": label },
+      this.computed, this.stated, this.near, this.group);
+    const on = (name, act) =>
+      this.element.addEventListener(name, (event) => act(event, this.#nodeOf(event)));
     on("keydown", (event, node) => this.#key(event, node));
     on("click", (event, node) => this.#click(event, node));
     on("focusin", (_, node) => this.choose(node));
@@ -65,24 +68,19 @@ export class Picture {
     this.group.replaceChildren(...[...this.drawn.values()].reverse()); // the nearest lie on top
     if (this.spots) this.#place();
     this.choose(nodes.find((one) => one.id === this.chosen?.id) ?? nodes[0]);
-    this.#layOut();
+    const at = new Map(nodes.map((one, number) => [one, number]));
+    const links = edges.map((one) => [at.get(one.source), at.get(one.target), one.strength]);
+    const own = nodes.map((one) => ({ ...this.places.get(one.id), pinned: one.depth === 0 }));
+    this.worker.postMessage({ asked: (this.asked += 1), nodes: own, edges: links });
   }
 
   #draw(node) {
     const radius = Math.min(13, 4 + Math.sqrt(node.edges.length) + (node.depth ? 0 : 3));
     const name = `${node.title}, ${node.type}, ${node.edges.length} connections`;
-    return svg("a", { href: noteAddress(node.id), class: `node ${typeClass(node.type)}`, tabindex: -1,
-      "data-id": node.id, "aria-label": name },
-    svg("circle", { r: radius }), svg("text", { y: radius + 12 }, shorten(node.title)));
-  }
-
-  #layOut() {
-    const numbers = new Map(this.nodes.map((one, at) => [one, at]));
-    this.worker.postMessage({
-      asked: (this.asked += 1),
-      nodes: this.nodes.map((one) => ({ ...this.places.get(one.id), pinned: one.depth === 0 })),
-      edges: this.edges.map((one) => [numbers.get(one.source), numbers.get(one.target), one.strength]),
-    });
+    const href = noteAddress(node.id);
+    const kind = `node ${typeClass(node.type)}`;
+    return svg("a", { href, class: kind, tabindex: -1, "data-id": node.id, "aria-label": name },
+      svg("circle", { r: radius }), svg("text", { y: radius + 12 }, shorten(node.title)));
   }
 
   #take({ asked, places }) {
@@ -97,28 +95,30 @@ export class Picture {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !this.nodes.length) return;
     const all = this.nodes.map((one) => this.places.get(one.id));
-    const [left, right] = [Math.min(...all.map((one) => one.x)), Math.max(...all.map((one) => one.x))];
-    const [top, bottom] = [Math.min(...all.map((one) => one.y)), Math.max(...all.map((one) => one.y))];
-    const room = [(width - 2 * PADDING) / (right - left || 1), (height - 2 * PADDING) / (bottom - top || 1)];
-    const scale = Math.min(MAX_SCALE, ...room);
-    this.spots = new Map(this.nodes.map((one, at) => [one, [
-      Math.round(10 * (width / 2 + scale * (all[at].x - (left + right) / 2))) / 10,
-      Math.round(10 * (height / 2 + scale * (all[at].y - (top + bottom) / 2))) / 10,
-    ]]));
+    const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+    const [left, right] = ends(all.map((one) => one.x));
+    const [top, bottom] = ends(all.map((one) => one.y));
+    const across = (width - 2 * PADDING) / (right - left || 1);
+    const scale = Math.min(MAX_SCALE, across, (height - 2 * PADDING) / (bottom - top || 1));
+    const spot = ({ x, y }) => [width / 2 + scale * (x - (left + right) / 2),
+      height / 2 + scale * (y - (top + bottom) / 2)].map((one) => Math.round(10 * one) / 10);
+    this.spots = new Map(this.nodes.map((one, at) => [one, spot(all[at])]));
     for (const [node, [x, y]] of this.spots) {
       const made = this.drawn.get(node.id);
       made.setAttribute("transform", `translate(${x},${y})`);
       // The name of a node at the edge stays within the picture.
-      made.lastChild.setAttribute("text-anchor", x < 0.2 * width ? "start" : x > 0.8 * width ? "end" : "middle");
+      const side = x < 0.2 * width ? "start" : x > 0.8 * width ? "end" : "middle";
+      made.lastChild.setAttribute("text-anchor", side);
     }
     const isStated = (one) => one.strength === 1 && !one.why;
-    this.lines.stated.setAttribute("d", this.#path(this.edges.filter(isStated)));
-    this.lines.computed.setAttribute("d", this.#path(this.edges.filter((one) => !isStated(one))));
+    this.stated.setAttribute("d", this.#path(this.edges.filter(isStated)));
+    this.computed.setAttribute("d", this.#path(this.edges.filter((one) => !isStated(one))));
     this.#showNear();
   }
 
   #path(edges) {
-    return edges.map((one) => `M${this.spots.get(one.source)}L${this.spots.get(one.target)}`).join("");
+    const line = ({ source, target }) => `M${this.spots.get(source)}L${this.spots.get(target)}`;
+    return edges.map(line).join("");
   }
 
   /** Makes a note the one that Tab reaches, and shows what it is connected to. */
@@ -135,7 +135,7 @@ export class Picture {
     if (!this.chosen || !this.spots) return;
     const shown = new Set(this.edges);
     const own = this.chosen.edges.filter((one) => shown.has(one));
-    this.near.setAttribute("d", this.chosen.depth ? this.#path(own) : ""); // the middle has most of them
+    this.near.setAttribute("d", this.chosen.depth ? this.#path(own) : ""); // the middle has most
     const near = new Set([this.chosen, ...own.flatMap((one) => [one.source, one.target])]);
     for (const one of this.nodes) {
       this.drawn.get(one.id).classList.toggle("beside", near.size <= MAX_LABELS && near.has(one));
@@ -146,7 +146,9 @@ export class Picture {
   /** Marks the notes that were found; null if nothing is looked for. */
   mark(found) {
     this.matches = found ?? [];
-    for (const one of this.nodes) this.drawn.get(one.id).classList.toggle("match", this.matches.includes(one));
+    for (const one of this.nodes) {
+      this.drawn.get(one.id).classList.toggle("match", this.matches.includes(one));
+    }
     this.element.classList.toggle("searched", found !== null);
   }
 
@@ -182,8 +184,10 @@ export class Picture {
     if (!node || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "g") this.app.navigate(viewOf("graph", node.id));
     else if (event.key === "Enter") this.app.navigate(noteAddress(node.id));
-    else if (by) this.#focus(this.nodes[Math.max(0, Math.min(this.nodes.length - 1, this.nodes.indexOf(node) + by))]);
-    else return;
+    else if (by) {
+      const next = Math.max(0, Math.min(this.nodes.length - 1, this.nodes.indexOf(node) + by));
+      this.#focus(this.nodes[next]);
+    } else return;
     event.preventDefault();
   }
 }

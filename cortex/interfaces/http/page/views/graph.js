@@ -1,8 +1,9 @@
 // What a note is connected to: a picture that is laid out in a worker, and the same as a table.
 
-import { get, verb } from "../api.js";
-import { button, control, count, empty, fill, h, noteAddress, problemList, tag, viewOf } from "../dom.js";
+import { verb } from "../api.js";
+import { button, control, count, empty, fill, h, problemList, tag, viewOf } from "../dom.js";
 import { Picture, typeClass } from "./graph-picture.js";
+import { lines, load, noteLink, quiet } from "./parts.js";
 
 const MAX_NODES = 300;
 const MAX_TOLD = 40; // connections beside the picture
@@ -18,17 +19,17 @@ export function twin({ id, query }) {
 }
 
 export async function show(main, params, app) {
-  const search = h("a", { href: "/search" }, "Search one");
-  if (!params.id) return fill(main, empty("No note is in the middle.", search, "; its page leads to its graph."));
-  const answer = await get(twin(params), {}, { signal: app.signal });
-  const view = new View(params, app, answer);
+  const none = empty("No note is in the middle.", "The page of a note leads to its graph.");
+  if (!params.id) return void fill(main, none);
+  const view = new View(params, app, await load(twin(params), app));
   fill(main, view.element);
-  view.change();
+  return view.change();
 }
 
 /** A graph's notes and edges, each note with its edges. */
 function graphOf({ hits, edges }) {
-  const nodes = hits.map((one) => ({ ...one, title: one.title || one.id, type: one.type || "note", edges: [] }));
+  const nodes = hits.map((one) =>
+    ({ ...one, title: one.title || one.id, type: one.type || "note", edges: [] }));
   const byId = new Map(nodes.map((one) => [one.id, one]));
   const own = edges.map((one) => ({ ...one, source: byId.get(one.from), target: byId.get(one.to) }))
     .filter((one) => one.source && one.target);
@@ -46,22 +47,19 @@ function visible({ nodes, edges }, hidden) {
       if (!hidden.has(edge.kind) && isShown(other)) reached.add(other);
     }
   }
-  return {
-    nodes: nodes.filter((one) => reached.has(one)),
-    edges: edges.filter((one) => !hidden.has(one.kind) && reached.has(one.source) && reached.has(one.target)),
-  };
+  const isLeft = ({ kind, source, target }) =>
+    !hidden.has(kind) && reached.has(source) && reached.has(target);
+  return { nodes: nodes.filter((one) => reached.has(one)), edges: edges.filter(isLeft) };
 }
 
 const otherEnd = (edge, node) => (edge.source === node ? edge.target : edge.source);
-const quiet = (words) => h("span", { class: "quiet" }, words);
 const said = (kind) => kind.replaceAll("_", " ");
 
 /** An edge as it is said from one of its ends. */
 function edgeWords(edge, node) {
-  const other = otherEnd(edge, node);
-  const link = h("a", { href: noteAddress(other.id) }, other.title);
-  if (COMPUTED.has(edge.kind)) return [`${said(edge.kind)}: `, link, edge.why && quiet(` (${edge.why})`)];
-  return edge.source === node ? [`${said(edge.kind)} `, link] : [link, ` ${said(edge.kind)} it`];
+  const [kind, link] = [said(edge.kind), noteLink(otherEnd(edge, node))];
+  if (COMPUTED.has(edge.kind)) return [`${kind}: `, link, edge.why && quiet(` (${edge.why})`)];
+  return edge.source === node ? [`${kind} `, link] : [link, ` ${kind} it`];
 }
 
 class View {
@@ -70,22 +68,25 @@ class View {
     this.hidden = new Set((params.query.get("hide") ?? "").split(",").filter(Boolean));
     this.isTable = params.query.get("as") === "table";
     this.picture = new Picture(app, (node) => this.tell(node));
-    this.table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Connections" });
+    const label = { role: "region", "aria-label": "Connections" };
+    this.table = h("div", { class: "table", tabindex: "0", ...label });
     this.about = h("aside", { class: "panel about", "aria-label": "The chosen note" });
     [this.filters, this.counts] = [h("div", { class: "filters" }), h("p", { class: "quiet" })];
-    this.find = h("input", { type: "search", placeholder: "Find in the graph", "aria-label": "Find in the graph",
-      oninput: () => this.search(), onkeydown: (event) => event.key === "Enter" && this.picture.focusMatch() });
+    this.find = h("input", { type: "search", placeholder: "Find in the graph",
+      "aria-label": "Find in the graph", oninput: () => this.search(),
+      onkeydown: ({ key }) => key === "Enter" && this.picture.focusMatch() });
     app.setTitle(`Graph of ${this.graph.nodes[0].title}`);
     const options = [["1", "one step"], ["2", "two steps"], ["3", "three steps"]];
-    const steps = control({ name: "depth", kind: "select", value: String(depthOf(params.query)), options,
-      "aria-label": "How far", onchange: ({ target }) => this.go(target.value) });
+    const steps = control({ name: "depth", kind: "select", options, "aria-label": "How far",
+      value: String(depthOf(params.query)), onchange: ({ target }) => this.go(target.value) });
     const table = button("Table", ({ currentTarget }) => {
       this.isTable = !this.isTable;
       currentTarget.ariaPressed = String(this.isTable);
       this.change();
     }, { "aria-pressed": String(this.isTable) });
     this.element = h("div", {}, h("div", { class: "bar" }, steps, this.find, table),
-      this.filters, this.counts, h("div", { class: "panes" }, this.picture.element, this.table, this.about),
+      this.filters, this.counts,
+      h("div", { class: "panes" }, this.picture.element, this.table, this.about),
       problemList(answer.problems));
   }
 
@@ -93,7 +94,7 @@ class View {
   async go(steps) {
     this.params.query.set("depth", steps);
     try {
-      this.answer = await get(twin(this.params), {}, { signal: this.app.signal });
+      this.answer = await load(twin(this.params), this.app);
     } catch (error) {
       return error.name !== "AbortError" && this.app.status(error.message);
     }
@@ -104,15 +105,18 @@ class View {
   /** Shows what the filters leave, and keeps them in the address. */
   change() {
     const { query, id } = this.params;
-    const kept = { depth: query.get("depth"), as: this.isTable && "table", hide: [...this.hidden].join() };
+    const hide = [...this.hidden].join();
+    const kept = { depth: query.get("depth"), as: this.isTable && "table", hide };
     history.replaceState(history.state, "", viewOf("graph", id, kept));
     this.app.setTwin(twin(this.params));
     const shown = (this.shown = visible(this.graph, this.hidden));
     this.#fillFilters();
-    const all = this.graph.nodes.length;
-    const more = this.answer.cut && `; the nearest ${all} of ${this.answer.total} or more are here`;
-    fill(this.counts, `${count(shown.nodes.length, "note")}, ${count(shown.edges.length, "connection")}${more || ""}. `,
-      all === 1 ? "Nothing is connected to it yet: a link in a text, or cortex relate, does that."
+    const { cut, total } = this.answer;
+    const more = cut ? `; of ${total.toLocaleString("en")} or more these are the nearest` : "";
+    const isAlone = this.graph.nodes.length === 1;
+    const [notes, connections] = [shown.nodes.length, shown.edges.length];
+    fill(this.counts, `${count(notes, "note")}, ${count(connections, "connection")}${more}. `,
+      isAlone ? "Nothing is connected to it yet: a link in a text, or cortex relate, does that."
         : "Arrows go from note to note, Enter opens, g shows the graph of that one.");
     this.table.hidden = !this.isTable;
     this.about.hidden = this.isTable;
@@ -126,17 +130,21 @@ class View {
     const boxes = (label, names, prefix, mark) => {
       const counts = new Map();
       for (const one of names.sort()) counts.set(one, (counts.get(one) ?? 0) + 1);
-      return counts.size > 0 && choices(label, [...counts].map(([name, many]) => {
+      const inputs = [...counts].map(([name, many]) => {
         const key = prefix + name;
         const onchange = () => (this.hidden.delete(key) || this.hidden.add(key), this.change());
-        const box = h("input", { type: "checkbox", data: { key }, checked: !this.hidden.has(key), onchange });
+        const checked = !this.hidden.has(key);
+        const box = h("input", { type: "checkbox", data: { key }, checked, onchange });
         return h("label", {}, box, h("i", { class: mark(name) }), said(name), quiet(` ${many}`));
-      }));
+      });
+      return counts.size > 0 && h("fieldset", { class: "choices" }, h("legend", {}, label), inputs);
     };
     const at = document.activeElement?.dataset?.key;
     const { nodes, edges } = this.graph;
-    fill(this.filters, boxes("Types", nodes.map((one) => one.type), "type:", (name) => `dot ${typeClass(name)}`),
-      boxes("Connections", edges.map((one) => one.kind), "", (name) => (COMPUTED.has(name) ? "dash dotted" : "dash")));
+    const dash = (kind) => (COMPUTED.has(kind) ? "dash dotted" : "dash");
+    fill(this.filters,
+      boxes("Types", nodes.map((one) => one.type), "type:", (type) => `dot ${typeClass(type)}`),
+      boxes("Connections", edges.map((one) => one.kind), "", dash));
     if (at) this.filters.querySelector(`[data-key="${CSS.escape(at)}"]`)?.focus();
   }
 
@@ -145,38 +153,41 @@ class View {
     const words = this.find.value.trim().toLowerCase();
     const found = this.shown.nodes.filter((one) => one.title.toLowerCase().includes(words));
     this.picture.mark(words ? found : null);
-    for (const one of this.table.querySelectorAll("tbody tr")) one.hidden = !one.dataset.name.includes(words);
+    for (const one of this.table.querySelectorAll("tbody tr")) {
+      one.hidden = !one.dataset.name.includes(words);
+    }
     if (words) this.app.status(`${count(found.length, "note")} found in the graph`);
   }
 
   /** Tells about a note beside the picture. */
   tell(node) {
-    const told = node.edges.slice(0, MAX_TOLD).map((one) => h("li", {}, edgeWords(one, node)));
+    const told = node.edges.slice(0, MAX_TOLD).map((one) => edgeWords(one, node));
     const rest = node.edges.length - told.length;
     const far = node.depth ? `${count(node.depth, "step")} away` : "in the middle";
-    fill(this.about, h("h2", {}, h("a", { href: noteAddress(node.id) }, node.title)),
-      h("p", { class: "meta" }, tag(node.type), h("span", {}, node.status), h("span", {}, far)),
-      node.depth > 0 && h("p", { class: "meta" }, h("a", { href: viewOf("graph", node.id) }, "Its graph")),
-      told.length > 0 && h("ul", { class: "plain" }, told), rest > 0 && quiet(`${rest} more stand in the table.`));
+    const own = node.depth > 0 && h("a", { href: viewOf("graph", node.id) }, "Its graph");
+    fill(this.about, h("h2", {}, noteLink(node)),
+      h("p", { class: "meta" }, tag(node.type), h("span", {}, `${node.status} ${far}`), own),
+      told.length > 0 && lines(told), rest > 0 && quiet(`${rest} more stand in the table.`));
   }
 }
-
-const choices = (label, ...inputs) => h("fieldset", { class: "choices" }, h("legend", {}, label), inputs);
 
 /** The same as a table; each connection stands once, with the note that is farther away. */
 async function fillTable(holder, { nodes, edges }, onRows) {
   const order = new Map(nodes.map((one, at) => [one, at]));
   const shown = new Set(edges);
   const body = h("tbody");
-  const head = ["Note", "Type", "Steps", "Connections"].map((one) => h("th", { scope: "col" }, one));
-  fill(holder, h("table", {}, h("thead", {}, h("tr", {}, head)), body));
+  const head = ["Note", "Type", "Steps", "Connections"];
+  fill(holder, h("table", {},
+    h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col" }, one)))), body));
   for (let at = 0; at < nodes.length && holder.contains(body); at += ROWS_A_FRAME) {
     body.append(...nodes.slice(at, at + ROWS_A_FRAME).map((node) => {
-      const nearer = node.edges.filter((one) => shown.has(one) && order.get(otherEnd(one, node)) < order.get(node));
-      return h("tr", { class: "row-line", data: { name: node.title.toLowerCase() } },
-        h("td", {}, h("a", { href: noteAddress(node.id), data: { row: "" } }, node.title)), h("td", {}, tag(node.type)),
-        h("td", { class: "number" }, node.depth),
-        h("td", {}, h("ul", { class: "plain" }, nearer.map((one) => h("li", {}, edgeWords(one, node))))));
+      const isNearer = (one) => order.get(otherEnd(one, node)) < order.get(node);
+      const nearer = node.edges.filter((one) => shown.has(one) && isNearer(one));
+      const link = noteLink(node);
+      link.dataset.row = "";
+      return h("tr", { data: { name: node.title.toLowerCase() } }, h("td", {}, link),
+        h("td", {}, tag(node.type)), h("td", { class: "number" }, node.depth),
+        h("td", {}, lines(nearer.map((one) => edgeWords(one, node)))));
     }));
     onRows();
     await new Promise(requestAnimationFrame);
