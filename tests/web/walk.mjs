@@ -183,6 +183,7 @@ async function unsaved({ page, server, ...opened }) {
   await section.locator("button", { hasText: "Retry" }).click();
   await section.waitFor({ state: "hidden" });
   assert.match(noteOf(id).text, /slower by twelve/);
+  await page.locator(".prose", { hasText: "slower by twelve" }).waitFor(); // and no draft of it
 }
 
 /** No fault of access in either scheme, nor at 400 pixels. */

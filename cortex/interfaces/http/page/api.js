@@ -12,16 +12,8 @@ export class ApiError extends Error {
 }
 
 /** Writes that were not acknowledged, oldest first; this tab keeps them over a reload. */
-export const unsaved = readKept();
+export const unsaved = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
 export const events = new EventTarget(); // "unsaved" when that list changes
-
-function readKept() {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
-  } catch {
-    return []; // not ours
-  }
-}
 
 function keep() {
   try {
@@ -42,10 +34,7 @@ export function address(path, query = {}) {
 /** The address of a verb's answer. */
 export const verb = (name, query) => address(`/api/verbs/${name}`, query);
 
-/**
- * What an address answers. `preview`: it does not count as a use of the notes.
- * @throws {ApiError}
- */
+/** What an address answers; `preview`: it is no use of the notes. @throws {ApiError} */
 export function get(path, query = {}, { signal, preview = false } = {}) {
   return ask(address(path, query), { signal, headers: preview ? { "Cortex-Preview": "1" } : {} });
 }

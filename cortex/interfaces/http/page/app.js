@@ -31,8 +31,6 @@ const state = {
 /** The changes that came while this page was open, oldest first; the view Live shows them. */
 export const changes = [];
 
-// --- views ---------------------------------------------------------------------------------------
-
 /** Shows what the address bar says. */
 async function show({ scroll = 0, focus = true } = {}) {
   state.left.abort();
@@ -125,8 +123,6 @@ function navigate(path, { replace = false } = {}) {
 const reload = () =>
   show({ scroll: window.scrollY, focus: $("view").contains(document.activeElement) });
 
-// --- status, changes and undo --------------------------------------------------------------------
-
 let statusTimer = 0;
 
 /** Says something in the status line for some seconds: texts and nodes. */
@@ -160,8 +156,7 @@ function sayRefused(error) {
   status(h("b", {}, error.message), error.hint && ` — ${error.hint}`);
 }
 
-/** Posts to a verb, says `what` was done and offers to undo it. Answers null, after saying why, if
- * it was refused; what got no answer is unsaved. */
+/** Posts to a verb, says `what` was done and offers to undo it; answers null if it was refused. */
 async function change(verb, given, what) {
   try {
     const answer = await api.post(`/api/verbs/${verb}`, given, what);
@@ -185,12 +180,9 @@ function showUnsaved() {
   fill($("unsaved"), h("h2", {}, `${count(list.length, "change")} not saved`), h("ul", {}, list));
 }
 
-// --- live ----------------------------------------------------------------------------------------
-
 let source = null, hiddenTimer = 0;
 let cursor = ""; // of the last change that this page has seen
 
-/** Listens to the changes from the last one on that this page has seen. */
 function connect() {
   source?.close();
   source = new EventSource(api.address("/api/live", { since: cursor }));
@@ -215,8 +207,7 @@ function hear(told, isGap) {
 }
 
 function showConnection(word, title) {
-  const { dataset } = Object.assign($("connection"), { textContent: word, title });
-  dataset.state = word;
+  Object.assign($("connection"), { textContent: word, title }).dataset.state = word;
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -224,8 +215,6 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) hiddenTimer = setTimeout(() => source?.close(), HIDDEN_MS);
   else if (source?.readyState === EventSource.CLOSED) connect();
 });
-
-// --- keys and clicks -----------------------------------------------------------------------------
 
 const rows = () => [...document.querySelectorAll("main [data-row]")];
 const rowWithFocus = () => document.activeElement?.closest(".row");
@@ -245,8 +234,8 @@ function stepTrail(by) {
 }
 
 function showKeys() {
-  const lines = KEYS.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]);
-  const list = h("dl", { class: "keys" }, lines);
+  const list = h("dl", { class: "keys" },
+    KEYS.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]));
   return shown(h("dialog", { "aria-label": "Keys" }, h("h2", {}, "Keys"), list, closeLine()));
 }
 
@@ -292,21 +281,10 @@ document.addEventListener("click", (event) => {
   navigate(url.pathname + url.search + url.hash);
 });
 
-addEventListener("popstate", (event) => {
-  if (location.hash && !event.state) return; // a place in the view itself
-  show({ scroll: event.state?.scroll });
+addEventListener("popstate", ({ state: kept }) => {
+  if (kept || !location.hash) show({ scroll: kept?.scroll }); // else a place in the view itself
 });
 addEventListener("beforeunload", (event) => api.unsaved.length && event.preventDefault());
-
-// --- start ---------------------------------------------------------------------------------------
-
-/** Takes the one-time code out of the address, and to the server. */
-async function enter() {
-  const code = /^#k=(.+)$/.exec(location.hash)?.[1];
-  if (!code) return;
-  history.replaceState({}, "", location.pathname + location.search);
-  await api.login(code).catch(sayRefused);
-}
 
 async function start() {
   history.scrollRestoration = "manual";
@@ -314,7 +292,11 @@ async function start() {
     h("li", {}, h("a", { href: `/${view}`, data: { view } }, name)));
   fill(document.querySelector(".side"), h("ul", {}, links, h("li", {},
     button("Keys", showKeys, { key: "?", kind: "quiet-button" }))));
-  await enter();
+  const code = /^#k=(.+)$/.exec(location.hash)?.[1]; // of `cortex web`, which opens once
+  if (code) {
+    history.replaceState({}, "", location.pathname + location.search);
+    await api.login(code).catch(sayRefused);
+  }
   api.events.addEventListener("unsaved", showUnsaved);
   showUnsaved();
   await show({ focus: false });

@@ -51,33 +51,30 @@ export function viewOf(view, id = "", query = {}) {
 /** The page of a note: events and records alike; a session has a reader of its own. */
 export const noteAddress = (id) => viewOf("record", id);
 
-/** A moment as people say it, with the exact one in its title. Days alone are not shifted. */
-export function time(iso) {
+/** A moment as people say it, with the exact one in its title; a day alone is no moment. */
+export function time(iso, say = sayTime) {
   const isDay = iso?.length <= 10;
   const at = new Date(isDay ? `${iso}T00:00` : iso);
   if (!iso || Number.isNaN(at.getTime())) return iso ?? "";
   const exact = isDay ? iso : at.toLocaleString("en-GB", { dateStyle: "full", timeStyle: "short" });
-  return h("time", { datetime: iso, title: exact }, isDay ? dayWord(at) : sayTime(at));
+  return h("time", { datetime: iso, title: exact }, isDay ? sayDay(at) : say(at));
 }
 
 /** A moment with its clock, for what happened within a day. */
-export function clock(iso) {
-  const at = new Date(iso);
-  if (!iso || Number.isNaN(at.getTime())) return "";
-  return h("time", { datetime: iso, title: iso }, `${dayWord(at)} ${clockOf(at)}`);
-}
+export const clock = (iso) => time(iso, sayClock);
 
-const clockOf = (at) => at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+const sayClock = (at) =>
+  `${sayDay(at)} ${at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}`;
 
-function sayTime(at, now = new Date()) {
-  const minutes = Math.floor((now - at) / 60_000);
+function sayTime(at) {
+  const minutes = Math.floor((Date.now() - at) / 60_000);
   if (minutes >= 0 && minutes < 60) return minutes ? `${minutes} min ago` : "just now";
-  const day = dayWord(at, now);
-  return day === "today" || day === "yesterday" ? `${day} ${clockOf(at)}` : day;
+  return ["today", "yesterday"].includes(sayDay(at)) ? sayClock(at) : sayDay(at);
 }
 
 /** A day as a word, a weekday, or a date. */
-export function dayWord(at, now = new Date()) {
+function sayDay(at) {
+  const now = new Date();
   const [from, to] = [at, now].map((one) => new Date(one).setHours(0, 0, 0, 0));
   const days = Math.round((to - from) / DAY);
   const near = { "-1": "tomorrow", 0: "today", 1: "yesterday" }[days];
@@ -170,10 +167,7 @@ export function control({ value = "", kind = "text", options = [], ...rest }) {
 /** A control below its label. */
 export const field = (label, given) => h("label", { class: "field" }, label, control(given));
 
-/**
- * Asks in a dialog; answers what was entered, by name, or null if it was left. Fields are as of
- * `control`, each with a `label`.
- */
+/** Asks in a dialog, by fields as of `control` with a `label`; answers null if it was left. */
 export function ask(title, fields, action = "Save") {
   const form = h("form", { method: "dialog" }, h("h2", {}, title),
     fields.map(({ label, ...given }) => field(label, given)),

@@ -3,13 +3,13 @@
 
 import { get, put, verb } from "../api.js";
 import {
-  ask, button, closeLine, command, copyButton, count, encodeId, facts, field, fill, h, noteAddress,
+  ask, button, closeLine, command, copyButton, encodeId, facts, field, fill, h, noteAddress,
   problemList, rendered, row, shown, tag, time, viewOf,
 } from "../dom.js";
 
 const DRAFT = "cortex-draft:"; // a text that was not saved, by id, as long as the tab is open
 const NONE = "none"; // takes a field out
-const MAX_NEAR = 12;
+const MAX_NEAR = 16; // notes
 const SET_ASIDE = ["archived", "superseded", "withdrawn", "deleted", "pruned"];
 // Properties that are told elsewhere on the page, or to programs alone.
 const UNSHOWN = ["id", "aliases", "title", "provenance", "line_digest"];
@@ -38,7 +38,7 @@ export async function show(main, { id }, app) {
     get(verb(name, { note: note.id, ...more }), {}, { signal: app.signal, preview: true });
   await Promise.all([
     panel(panels, "Where it came from", () => told("origin"), origin),
-    panel(panels, "Related", () => told("graph", { depth: 1 }), related),
+    panel(panels, "Related", () => told("graph", { depth: 1, number: MAX_NEAR }), related),
     panel(panels, "Before and after it", () => told("timeline", { number: 3 }), around),
     panel(panels, "What it was", () => told("history"), past),
   ]);
@@ -56,8 +56,6 @@ async function panel(panels, name, load, draw) {
     if (error.name !== "AbortError") fill(made, heading, h("p", { class: "quiet" }, error.message));
   }
 }
-
-// --- reading and changing ------------------------------------------------------------------------
 
 /** Shows the text, and what can be done with it; events and people's own notes are only read. */
 function read(view) {
@@ -88,8 +86,9 @@ function read(view) {
     h("a", { href: viewOf("graph", note.id) }, "Graph"));
   if (!isRecord) return;
   app.keys({ e: edit, x: archive });
-  const isAsked = new URLSearchParams(location.search).has("edit");
-  if (isAsked || sessionStorage.getItem(DRAFT + note.id)) edit();
+  const draft = sessionStorage.getItem(DRAFT + note.id);
+  const isSaved = draft === JSON.stringify(editable(note)); // by Retry, say
+  if (location.search === "?edit=1" || (draft && !isSaved)) edit();
 }
 
 async function supersede(act, note) {
@@ -105,8 +104,6 @@ function editable({ title, text, fields }) {
   const content = below.replace(/^# [^\n]*\n+/, "").trimEnd();
   return { title, content, tags: [fields.tags ?? []].flat().join(", ") };
 }
-
-const listOf = (tags) => tags.split(/[\s,]+/).filter(Boolean);
 
 /** Has title, text and tags edited in place. What was typed outlives leaving the page. */
 function write(view) {
@@ -129,10 +126,10 @@ function write(view) {
     event.preventDefault();
     const changed = Object.fromEntries(changes());
     if (!changes().length) return close();
-    if ("tags" in changed) changed.tags = listOf(changed.tags || NONE);
+    if ("tags" in changed) changed.tags = (changed.tags || NONE).split(/[\s,]+/).filter(Boolean);
     const what = `Edited: ${given().title}`;
+    const path = `/api/observations/${encodeId(note.id)}`;
     try {
-      const path = `/api/observations/${encodeId(note.id)}`;
       const answer = await put(path, changed, view.version, what);
       app.undo(answer.undo_calls, what);
       leave(app.reload);
@@ -141,9 +138,9 @@ function write(view) {
       app.refused(error);
     }
   };
-  const keys = (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-    if (event.key === "Escape" && !changes().length) close();
+  const keys = ({ key, ctrlKey, metaKey }) => {
+    if (key === "Enter" && (ctrlKey || metaKey)) form.requestSubmit();
+    if (key === "Escape" && !changes().length) close();
   };
   const rows = Math.min(28, value.content.split("\n").length + 6);
   const clash = h("div", {});
@@ -184,8 +181,6 @@ async function noticeChange(view, news) {
   if (!view.isEditing) return view.app.reload();
   fill(view.notice, h("p", { class: "note" }, "It was changed meanwhile: Save shows both texts."));
 }
-
-// --- what is told beside it ----------------------------------------------------------------------
 
 function properties(note) {
   const told = Object.entries(note.fields).filter(([name]) => !UNSHOWN.includes(name));
@@ -235,9 +230,7 @@ function related(told) {
     rows.push(row({ href: noteAddress(other.id), title: other.title,
       meta: [tag(edge.kind.replaceAll("_", " ")), other.type, edge.why] }));
   }
-  const all = h("a", { href: viewOf("graph", told.asked) }, `All ${count(rows.length, "note")}`);
-  return rows.length > 0
-    && [h("ul", { class: "rows" }, rows.slice(0, MAX_NEAR)), rows.length > MAX_NEAR && all];
+  return rows.length > 0 && h("ul", { class: "rows" }, rows);
 }
 
 const around = (told) => told.hits.length > 1 && h("ul", { class: "rows" }, told.hits.map((one) =>

@@ -44,7 +44,7 @@ export async function show(main, { query }, app) {
       fill(told, some, count(answer.total, "note"));
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (error.status === 401) throw error;
+      if (error.status === 401) throw error; // at the first time the shell says how to get in
       fill(told);
       fill(list, empty(error.message, error.hint));
     }

@@ -79,21 +79,20 @@ async function showSession(main, id, app) {
   }
 
   await draw(first.turns);
-  if (location.hash) markTurn(itemOf(wanted));
+  const item = location.hash && itemOf(wanted);
+  if (item) {
+    item.classList.add("wanted");
+    item.focus({ preventScroll: true });
+    scrollTo(item, "start");
+  }
   readRest().catch(app.refused); // the view is there already
 }
 
 const itemOf = (number) => document.getElementById(`turn-${number}`);
 
-function markTurn(item) {
-  item?.classList.add("wanted");
-  item?.focus({ preventScroll: true });
-  scrollTo(item, "start");
-}
-
 /** Scrolls to a turn, and again while those above it, drawn on the way, take their heights. */
 function scrollTo(item, block, times = 5) {
-  item?.scrollIntoView({ block });
+  item.scrollIntoView({ block });
   if (times) requestAnimationFrame(() => scrollTo(item, block, times - 1));
 }
 
@@ -111,12 +110,9 @@ function properties(told) {
   ]), UNREAD[told.transcript] && h("p", { class: "note" }, UNREAD[told.transcript])];
 }
 
-function neighbours({ earlier, later }) {
-  const link = (word, one) =>
-    one && h("a", { href: viewOf("session", one.id) }, `${word}: ${one.title}`);
-  return h("nav", { class: "neighbours", "aria-label": "Neighbours" },
-    link("Before", earlier), link("Next", later));
-}
+const neighbours = (told) => h("nav", { class: "neighbours", "aria-label": "Neighbours" },
+  [["Before", told.earlier], ["Next", told.later]].map(([word, one]) =>
+    one && h("a", { href: viewOf("session", one.id) }, `${word}: ${one.title}`)));
 
 function turnItem(turn) {
   const id = `turn-${turn.number}`;
@@ -148,8 +144,6 @@ function toolFold(tool) {
 
 const textOf = ({ about, text, tools }) => [about, text, ...tools.flatMap((one) =>
   [one.name, one.summary, one.input, one.output])].join("\n").toLowerCase();
-
-// --- find ----------------------------------------------------------------------------------------
 
 /** The field that finds words within the session, in all that is read of it. */
 function findBar(texts, total, list) {
