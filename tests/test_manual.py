@@ -36,7 +36,7 @@ def pages() -> dict[str, str]:
 def test_there_is_a_page_for_cortex_and_one_for_each_verb_that_people_use(pages) -> None:
     people = GROUPS["For people"]
     assert {*pages} == {"cortex.1", *(f"cortex-{name}.1" for name in people)}
-    assert len(pages) == 15
+    assert len(pages) == 16
     overview = pages["cortex.1"].replace("\\-", "-")
     for name in people:
         declared = declaration_of(load_verb(name))

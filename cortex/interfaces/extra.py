@@ -13,6 +13,7 @@ from cortex.core.text.strings import shell_quote
 # What is imported -> what is installed, as `pyproject.toml` has it.
 MCP = {"mcp": "mcp>=2.2,<3"}
 WEB = {"starlette": "starlette>=1,<2", "uvicorn": "uvicorn>=0.40,<1", "nh3": "nh3>=0.3,<1"}
+TUI = {"textual": "textual>=8.2,<9"}
 
 
 def require(asked: str, packages: Mapping[str, str]) -> None:

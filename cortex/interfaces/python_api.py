@@ -22,6 +22,7 @@ _NOT_METHODS = (
     "open",
     "schema",
     "serve",
+    "tui",
     "watch",
     "web",
 )  # they want a terminal

@@ -65,6 +65,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "mcp": ("interfaces.mcp.mcp", "mcp"),
     "serve": ("interfaces.http.serve", "serve"),
     "web": ("interfaces.http.serve", "web"),
+    "tui": ("interfaces.tui.tui", "tui"),
     "rebuild": ("operations.care.embed", "rebuild"),
     "embed": ("operations.care.embed", "embed"),
 }

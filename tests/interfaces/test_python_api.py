@@ -25,7 +25,7 @@ from cortex.operations.find.hits import Hit
 from cortex.operations.find.search import SearchResult
 
 # For a shell, a terminal or a browser.
-NOT_THERE = {"completion", "edit", "mcp", "open", "schema", "serve", "watch", "web"}
+NOT_THERE = {"completion", "edit", "mcp", "open", "schema", "serve", "tui", "watch", "web"}
 
 
 def test_each_verb_is_a_method_with_its_own_signature(vault) -> None:

@@ -110,7 +110,11 @@ def test_pick_opens_the_chosen_note_and_explains_itself_without_a_terminal(
     vault_from, terminal, cortex, tmp_path
 ) -> None:
     vault_from(NOTES)
-    editor = {"EDITOR": _script(tmp_path, "editor", 'echo "edits $1"'), "PATH": "/usr/bin:/bin"}
+    editor = {
+        "EDITOR": _script(tmp_path, "editor", 'echo "edits $1"'),
+        "PATH": "/usr/bin:/bin",
+        "TERM": "dumb",  # elsewhere it is the search of cortex tui
+    }
     shown = terminal("search", "zebra", "--pick", said="1\n", **editor)
     assert "1  Zebra stripes" in shown
     assert "edits " in shown

@@ -14,7 +14,7 @@ from cortex.operations import ALIASES, VERBS
 # What a person needs, on one screen; each has a page of the manual.
 PEOPLE = {
     "Keep": ("capture", "save"),
-    "Find": ("search", "show", "open", "edit"),
+    "Find": ("search", "show", "open", "edit", "tui"),
     "Work": ("actions", "done", "meetings", "brief"),
     "Vault": ("sync", "status", "web", "init"),
 }

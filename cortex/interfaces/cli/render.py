@@ -29,6 +29,7 @@ _RENDERERS = {
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "completion": lambda answer: answer.script.splitlines(),
+    "tui": lambda _answer: (),  # the person has seen it
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ from cortex.interfaces.cli import command, daemon_client, view
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
-from cortex.vault.locate import find_vault
+from cortex.vault.locate import find_vault, nearest_vault_root
 
 _EXIT_OK = 0
 # Parameters that are texts, but in which people write the name of a file.
@@ -65,6 +66,12 @@ def run_command(argv: list[str]) -> int:
 
 def _call_and_print(parsed: command.Command, call: Call) -> int:
     """Call the verb, ask which note is meant where a name is ambiguous, and print the answer."""
+    if parsed.pick and parsed.declared.name == "search":
+        tui = import_module(f"cortex.{VERBS['tui'][0]}")  # an interface beside this one
+        if call.vault and tui.is_usable():
+            query = str(call.given.get("query", ""))
+            chosen = tui.view(call.vault, call.caller.cwd, query, call.given).file
+            return _open_chosen(chosen, view.view_of(sys.stdout, call.caller.cwd, os.environ))
     begun = call.given
     asks = parsed.declared.name == "extract" and begun.get("replay") and begun.get("apply")
     asks = asks and _steps().has_terminal() and not parsed.as_json
@@ -107,15 +114,22 @@ def _pick(notes: dict[str, Any], reader: view.View) -> int:
         hint = "-l prints the paths of the notes"
         raise InvalidInputError("--pick asks a person, and there is no terminal", hint)
     paths = [(path, note.title) for path, note in notes.items()]
-    chosen = _steps().pick(paths) if paths else ""
-    if not chosen:
-        print("nothing is chosen" if paths else "no hits", file=sys.stderr)
+    if not paths:
+        print("no hits", file=sys.stderr)
+        return 1
+    chosen = _steps().pick(paths)
+    return _open_chosen(notes[chosen].file if chosen else "", reader)
+
+
+def _open_chosen(file: str, reader: view.View) -> int:
+    """Open a note by its absolute path; into a pipe print its path. Returns the exit code."""
+    if not file:
+        print("nothing is chosen", file=sys.stderr)
         return 1
     if not reader.width:
-        print(chosen)
+        print(view.readable_path(file, reader.cwd))
         return _EXIT_OK
-    note = notes[chosen]
-    return run_command(["open", f"--vault={note.file.removesuffix(note.path)}", note.file])
+    return run_command(["open", f"--vault={nearest_vault_root(os.path.dirname(file))}", file])
 
 
 def _steps() -> ModuleType:

@@ -22,8 +22,9 @@ from cortex.vault.locate import Vault
 
 LOG_FILE = "access.log"
 AUTOMATIC_VERBS = ("brief", "remind")  # they show what nobody asked for by name
-# Who shows what nobody asked for: a host's events, and a search that goes on with every key.
-AUTOMATIC_SOURCES = ("hook", "preview")
+PREVIEW = "preview"  # what stands beside a list, or a search that goes on with every key
+# Who shows what nobody asked for: a host's events, too.
+AUTOMATIC_SOURCES = ("hook", PREVIEW)
 _COUNTS = "="  # in the place of the time: a line of (id, count, last) triples
 _MAX_LOG_BYTES = 1_000_000  # beyond the counts
 _MAX_READ_BYTES = 16_000_000
