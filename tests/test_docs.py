@@ -406,8 +406,7 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
     assert {re.sub(r"(\[(?:extract|projects\.aliases)\]).*", r"\1", key) for key in team} == wanted
     distill = {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
     semantic = {f"[semantic] {key}" for key in user_settings.SemanticSettings._fields}
-    serve = {f"[serve] {key}" for key in user_settings.ServeSettings._fields}
-    assert own == distill | semantic | serve
+    assert own == distill | semantic | {"[serve] hard_delete"}
     source = "\n".join(path.read_text() for path in ROOT.glob("cortex/**/*.py"))
     marks = {"CORTEX_MEMORY_START", "CORTEX_MEMORY_END"}  # of the surface's block
     assert set(re.findall(r"\bCORTEX_[A-Z_]+", source)) - marks <= environment

@@ -55,12 +55,6 @@ class SemanticSettings(NamedTuple):
     send: str = ""  # all: also what agents did, and personal notes, to a remote model
 
 
-class ServeSettings(NamedTuple):
-    """What the server of REST may do."""
-
-    hard_delete: bool = False  # remove a record's file
-
-
 def settings_file() -> str:
     """The file of a person's own settings."""
     return os.path.join(user_folders.user_folder("config"), "config.toml")
@@ -95,19 +89,9 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
     return SemanticSettings(**chosen), problems
 
 
-def load_serve() -> tuple[ServeSettings, list[Problem]]:
-    """The settings below `[serve]`, and what is wrong with them."""
-    table, problem = _load_table("serve")
-    if problem is not None:
-        return ServeSettings(), [problem]
-    allowed = table.get("hard_delete", False)
-    wrong = [
-        *({*table} - {*ServeSettings._fields}),
-        *([] if isinstance(allowed, bool) else ["hard_delete"]),
-    ]
-    hint = "hard_delete is true or false"
-    problems = [Problem(settings_file(), f"[serve] {key} is not understood", hint) for key in wrong]
-    return ServeSettings(allowed is True), problems
+def allows_hard_delete() -> bool:
+    """Whether `hard_delete` below `[serve]` lets the server of REST remove a record's file."""
+    return _load_table("serve")[0].get("hard_delete") is True
 
 
 def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:

@@ -119,7 +119,8 @@ def timeline(answer: Any) -> Iterable[str]:
 def calendar(answer: Any) -> Iterable[str]:
     """The last half year as a drawing, or its weeks in numbers; then the totals."""
     counts = {day.date: sum(day[1:]) for day in answer.days}
-    weeks = [_days_from(week.date) for week in answer.weeks[-26:]]
+    mondays = (date.fromisoformat(week.date) for week in answer.weeks[-26:])
+    weeks = [[(one + timedelta(days=at)).isoformat() for at in range(7)] for one in mondays]
     shown = [week for week in weeks if not counts.keys().isdisjoint(week)]
     if shown:
         yield from (f"{PICTURE_MARK}{line}" for line in _heatmap(counts, weeks, answer.until))
@@ -140,11 +141,6 @@ def calendar(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
-def _days_from(monday: str) -> list[str]:
-    begin = date.fromisoformat(monday)
-    return [(begin + timedelta(days=at)).isoformat() for at in range(7)]
-
-
 def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iterable[str]:
     """A column for each week, a row for each day of it; the darker, the more of the other days with
     something have less."""
@@ -154,13 +150,11 @@ def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iter
         if (monday[8:] <= "07" or not at) and 2 * at >= len(months):
             months = f"{months:<{2 * at}}{date.fromisoformat(monday):%b} "
     yield f"    {dim(months.rstrip())}"
-    for name, days in zip(
-        ("Mon", "", "Wed", "", "Fri", "", "Sun"), zip(*weeks, strict=True), strict=True
-    ):
-        levels = (
-            1 + bisect(limits, counts[day]) if day in counts else 0 for day in days if day <= today
-        )
-        yield f"{dim(f'{name:<3}')} {''.join(('· ', '░░', '▒▒', '▓▓', '██')[level] for level in levels)}"
+    shades, names = ("░░", "▒▒", "▓▓", "██"), ("Mon", "", "Wed", "", "Fri", "", "Sun")
+    for name, *days in zip(names, *weeks, strict=True):
+        shown = [counts.get(day, 0) for day in days if day <= today]
+        cells = (shades[bisect(limits, count)] if count else "· " for count in shown)
+        yield f"{dim(f'{name:<3}')} {''.join(cells)}"
 
 
 def changes(answer: Any) -> Iterable[str]:
@@ -249,8 +243,8 @@ def _vault_history_lines(answer: Any) -> Iterable[str]:
         name = f"{yellow(one.commit[:10])}  {format_time(one.at)}  " if one.commit else ""
         counts = [(one.events, "event"), (one.briefings, "briefing"), (one.others, "other file")]
         counted = format_counts(*(pair for pair in counts if pair[0]))
-        subject = f"{bold(one.author)}  {escape(one.subject)}"
-        yield f"{name}{subject}{f'  {dim(counted)}' if counted else ''}"
+        rest = f"  {dim(counted)}" if counted else ""
+        yield f"{name}{bold(one.author)}  {escape(one.subject)}{rest}"
         for note in one.notes:
             before = (f"was {note.before}",) if note.before else ()
             yield note_row(note, f"{note.change:<8}", note.type or "note", name_of(note), *before)
@@ -261,10 +255,9 @@ def _vault_history_lines(answer: Any) -> Iterable[str]:
         yield f"{format_count(answer.more, 'older commit')}{hint(f': --number {number}')}"
     if any(note.undo for one in answer.commits for note in one.notes):
         yield ""
-        undo = (
-            "take back what was added: cortex archive ID; changed: cortex restore ID --at COMMIT^"
-        )
-        yield dim(hint(f"{undo}; removed: cortex restore ID"))
+        added = "take back what was added: cortex archive ID"
+        changed = "changed: cortex restore ID --at COMMIT^; removed: cortex restore ID"
+        yield dim(hint(f"{added}; {changed}"))
     yield from hint_lines(answer)
 
 

@@ -21,10 +21,7 @@ from cortex.interfaces.escape_terminal import escape
 
 # `escape` lets none of them through.
 PATH_START, PATH_END, LONG_LINE_MARK, HINT_MARK, LEAD_MARK = "\x1c", "\x1d", "\x1e", "\x1f", "\x1a"
-PICTURE_MARK, FIGURES_MARK = (
-    "\x19",
-    "\x18",
-)  # before a line of a drawing, and of what it shows in numbers
+PICTURE_MARK, FIGURES_MARK = "\x19", "\x18"  # before a line of a drawing, and of its numbers
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 PATH_RE = lazy_re(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
 HINT_RE = lazy_re(f"{HINT_MARK}([^{HINT_MARK}]*){HINT_MARK}")
@@ -103,8 +100,7 @@ def finish(shown: str, view: View) -> str:
 def choose_lines(shown: str, *, pictures: bool) -> list[str]:
     """The lines of a text, either those of its drawings or the same in numbers."""
     left_out, kept = (FIGURES_MARK, PICTURE_MARK)[:: 1 if pictures else -1]
-    lines = (line.removeprefix(kept) for line in shown.split("\n") if line[:1] != left_out)
-    return list(lines)
+    return [line.removeprefix(kept) for line in shown.split("\n") if line[:1] != left_out]
 
 
 def strip_colors(shown: str) -> str:

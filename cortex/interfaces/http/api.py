@@ -74,7 +74,7 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
     given = given_to_verb(route, declared, values)
     if route.path == EDGE_PATH:
         given = _edge_of(str(given.pop("id"))) | given
-    if given.get("hard") in (True, "true") and not user_settings.load_serve()[0].hard_delete:
+    if given.get("hard") in (True, "true") and not user_settings.allows_hard_delete():
         hint = f"hard_delete = true below [serve] in {user_settings.settings_file()} allows it"
         raise ForbiddenError("no setting of yours allows to remove a file", hint)
     cursor = str(given.pop("cursor", ""))

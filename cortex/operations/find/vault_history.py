@@ -62,7 +62,7 @@ def recent_commits(
     left out. Merges are not among them: what they joined is."""
     begin = epoch_seconds(caller.now) - _WEEK_SECONDS if since is None else since
     found = note_history.list_recent_commits(vault.root, begin)
-    waiting = tuple((one.kind, one.path, "") for one in changes.list_status(vault.root, (".",)))
+    waiting = [(one.kind, one.path, "") for one in changes.list_status(vault.root, (".",))]
     head = ("HEAD",) if git_cli.has_commit(vault.root) else ()
     mine = [NoteCommit("", head, "", "you", "not committed yet", waiting)] if waiting else []
     shown = [*mine, *found[:number]]

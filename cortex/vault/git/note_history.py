@@ -46,7 +46,7 @@ class NoteCommit(NamedTuple):
     author: str
     subject: str
     # (status, path, blob after the commit or empty), against the first parent.
-    changes: tuple[tuple[str, str, str], ...]
+    changes: list[tuple[str, str, str]]
 
 
 def read_newest(root: str, commits: Sequence[NoteCommit]) -> bytes:
@@ -145,12 +145,9 @@ def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
     """The commits that touched these paths, newest first, with the merges where both sides did;
     parents are the next older commits of this list."""
     flags = (
-        "--full-history",
-        "--simplify-merges",
-        "--parents",
-        "--date-order",
+        "--full-history", "--simplify-merges", "--parents", "--date-order",
         "--diff-merges=first-parent",
-    )
+    )  # fmt: skip
     return _read_log(root, flags, names)
 
 
@@ -166,17 +163,13 @@ def _read_log(root: str, flags: Sequence[str], paths: Sequence[str]) -> list[Not
         "--end-of-options", "HEAD", "--", *paths,
     ]  # fmt: skip
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
-    found: list[tuple[str, list[tuple[str, str, str]]]] = []
+    commits = list[NoteCommit]()
     for one in objects.parse_raw(ran.stdout):
         if isinstance(one, bytes):
-            found.append((one.decode("utf-8", "replace"), []))
+            _, id_, parents, date, author, subject = one.decode("utf-8", "replace").split("\x01", 5)
+            commits.append(NoteCommit(id_, tuple(parents.split()), date, author, subject, []))
         else:
-            found[-1][1].append((one.status, os.fsdecode(one.path), one.new_blob))
-    commits = []
-    for head, changes in found:
-        _, id_, parents, date, author, subject = head.split("\x01", 5)
-        about = tuple(parents.split()), date, author, subject
-        commits.append(NoteCommit(id_, *about, tuple(changes)))
+            commits[-1].changes.append((one.status, os.fsdecode(one.path), one.new_blob))
     return commits
 
 
