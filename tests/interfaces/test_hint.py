@@ -91,6 +91,10 @@ def test_commands_that_are_joined_are_calls_one_after_the_other():
     pair = hint.read_calls("cortex pin a-k3f9q2 && cortex revise b-p7m2x4 --title 'A && B'")
     assert pair == [("pin", {"id": "a-k3f9q2"}), ("revise", {"id": "b-p7m2x4", "title": "A && B"})]
     assert hint.read_calls("cortex history a --at b | cortex revise a --body -") == []
+    # What a title says is no command.
+    for title in ("use cortex sync", "`cortex erase b-p7m2x4`", "a | b"):
+        (only,) = hint.read_calls(f"cortex revise a-k3f9q2 --title '{title}'")
+        assert only == ("revise", {"id": "a-k3f9q2", "title": title})
 
 
 @pytest.mark.parametrize(

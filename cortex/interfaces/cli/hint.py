@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import get_args
 
 from cortex.core.model.parameters import OneOf
@@ -50,28 +50,30 @@ def known_verb(word: str) -> str:
     return word if word in VERBS else ALIASES.get(word, ("",))[0]
 
 
+def _iter_calls(text: str) -> Iterator[tuple[str, HintedCall | None]]:
+    """The commands in a text, but those within the words of another, and their calls; None for no call."""
+    end = 0
+    for found in _COMMAND_RE.finditer(text):
+        if found.start() >= end:
+            verb, call, end = known_verb(found[2]), None, found.end()
+            if verb:
+                call, end = _read_arguments(verb, found[2], text, end)
+            yield text[found.start() : end].lstrip("`"), call
+
+
 def read_calls(commands: str) -> list[HintedCall]:
     """The calls of commands that are joined by ` && `, such as take a change back. None where one of
     them is piped, or no call."""
-    calls = []
-    for found in _COMMAND_RE.finditer(commands) if not _PIPE_RE.search(commands) else ():
-        verb = known_verb(found[2])
-        call, _ = _read_arguments(verb, found[2], commands, found.end()) if verb else (None, 0)
-        if call is None:
-            return []
-        calls.append(call)
-    return calls
+    found, between = [*_iter_calls(commands)], commands
+    for command, _ in found:
+        between = between.replace(command, "", 1)
+    calls = [call for _, call in found if call]
+    return calls if len(calls) == len(found) and not _PIPE_RE.search(between) else []
 
 
 def named_commands(hint: str) -> list[str]:
     """The commands of ours in a hint, as a person types them, without the words of the sentence around."""
-    found, at = [], 0
-    for one in _COMMAND_RE.finditer(hint):
-        verb = known_verb(one[2])
-        if verb and one.start() >= at:
-            call, at = _read_arguments(verb, one[2], hint, one.end())
-            found += [hint[one.start() : at].lstrip("`")] if call else []
-    return found
+    return [command for command, call in _iter_calls(hint) if call]
 
 
 def reword(

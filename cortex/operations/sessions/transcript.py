@@ -143,18 +143,15 @@ def find_transcript(
         path = known.transcript if known.session == session else ""
         host, state = (name, GONE) if path else (host, state)
         if path := path if _is_file(path) else _find_in_host_folder(vault, name, session):
-            turns, trouble = read_turns(name, path)
-            troubles = [trouble]
-            for one in session_state.list_agents(vault, name, session):
-                if _is_file(one.transcript):
-                    is_wanted = not wanted or one.agent in wanted
-                    read, trouble = (
-                        read_turns(name, one.transcript) if is_wanted else ({"": []}, "")
-                    )
-                    turns[one.agent] = read[""]
-                    troubles.append(trouble)
-            problems = tuple(Problem(path, one, hint) for one in troubles if one)
-            return FoundTranscript(name, HERE, turns, problems)
+            agents = session_state.list_agents(vault, name, session)
+            paths = {one.agent: one.transcript for one in agents if _is_file(one.transcript)}
+            turns, problems = dict[str, list[SessionTurn]](), list[Problem]()
+            for agent, at in {"": path, **paths}.items():
+                is_left_out = agent and wanted and agent not in wanted
+                read, trouble = ({"": []}, "") if is_left_out else read_turns(name, at)
+                turns |= {agent: read[""]} if agent else read
+                problems += [Problem(at, trouble, hint)] if trouble else []
+            return FoundTranscript(name, HERE, turns, tuple(problems))
     return FoundTranscript(host, state, {})
 
 
