@@ -2,7 +2,7 @@
 // what is unsaved, and how a browser gets in.
 
 import * as api from "./api.js";
-import { button, closeLine, command, copyButton, count, fill, h, shown } from "./dom.js";
+import { button, closeLine, command, copyButton, count, facts, fill, h, shown } from "./dom.js";
 
 // Views in the order of the navigation; those without a name are reached from others.
 const VIEWS = {
@@ -234,8 +234,7 @@ function stepTrail(by) {
 }
 
 function showKeys() {
-  const list = h("dl", { class: "keys" },
-    KEYS.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]));
+  const list = facts(KEYS.map(([key, what]) => [h("kbd", {}, key), what]));
   return shown(h("dialog", { "aria-label": "Keys" }, h("h2", {}, "Keys"), list, closeLine()));
 }
 

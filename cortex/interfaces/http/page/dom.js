@@ -5,11 +5,8 @@ const SAFE_ADDRESS = /^(\/(?!\/)|#|\?|https?:|mailto:)/i;
 const WORD = /[\p{L}\p{N}_]+/gu;
 const DAY = 86_400_000; // ms
 
-/**
- * An element. `on…` are listeners, `data` is its dataset, true and false set and leave out an
- * attribute; children are nodes, text, or lists of them; null and false are nothing.
- * @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children
- */
+/** An element. `on…` are listeners, `data` is its dataset, true and false set and leave out an
+ * attribute; children are nodes, texts, or lists of them; null and false are nothing. */
 export function h(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {

@@ -104,13 +104,13 @@ function properties(told) {
     ["Project", told.project], ["Host", told.host], ["Began", clock(told.started)],
     ["Ended", clock(told.ended)], ["Turns", told.total.toLocaleString("en")],
     ["Part of", part && link(whole, "the session that started it")],
-    ["Subagents", agents.length > 0 && h("span", { class: "list" }, agents)],
+    ["Subagents", agents.length > 0 && h("span", { class: "meta" }, agents)],
     ["Go on with it", told.resume && command(told.resume)],
     ["Its note", h("a", { href: noteAddress(told.id) }, "what was kept of it")],
   ]), UNREAD[told.transcript] && h("p", { class: "note" }, UNREAD[told.transcript])];
 }
 
-const neighbours = (told) => h("nav", { class: "neighbours", "aria-label": "Neighbours" },
+const neighbours = (told) => h("nav", { class: "meta panel", "aria-label": "Neighbours" },
   [["Before", told.earlier], ["Next", told.later]].map(([word, one]) =>
     one && h("a", { href: viewOf("session", one.id) }, `${word}: ${one.title}`)));
 
