@@ -127,7 +127,7 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
     with files.closing(files.open_regular(path, os.O_RDWR | os.O_CREAT)) as fd:
         if os.fstat(fd).st_uid == os.geteuid():
             files.share_with_group(fd, os.stat(os.path.dirname(path)))
-        _acquire(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
+        acquire_lock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
 
 
@@ -135,7 +135,8 @@ def _named(what: str) -> str:
     return "a model" if what == "model" else f"the {what} of this vault"
 
 
-def _acquire(fd: int, mode: int, what: str, wait: float) -> None:
+def acquire_lock(fd: int, mode: int, what: str, wait: float) -> None:
+    """Lock an open file as `lock` does, until it is closed. Raises `ConflictError`."""
     deadline = time.monotonic() + wait
     while True:
         try:

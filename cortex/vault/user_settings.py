@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TypeGuard
+from typing import Any
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.tables import parse_toml
@@ -110,32 +110,25 @@ def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
 
 
 def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:
-    chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
+    chosen, problems = dict[str, Any](), list[Problem]()
     for key, value in table.items():
-        if key == "command" and isinstance(value, list) and value:
-            words = tuple(word for word in value if isinstance(word, str))
-            if len(words) == len(value) and words[0]:
-                chosen = chosen._replace(command=words)
-                continue
-            form = _FORMS[key]
-        elif key == "by" and value in (AGENT, COMMAND):
-            chosen = chosen._replace(by=str(value))
-            continue
-        elif key == "auto" and isinstance(value, bool):
-            chosen = chosen._replace(auto=value)
-            continue
-        elif key in _NUMBERS and _is_number(value) and value >= (key == "timeout"):
-            numbers[key] = float(value)
-            continue
+        if _fits(key, value):
+            chosen[key] = tuple(value) if isinstance(value, list) else value
         else:
             form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
-        problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
-    timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
-    return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
+            problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
+    return DistillSettings(**chosen), problems
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _fits(key: str, value: Any) -> bool:
+    """Whether a setting below `[distill]` can have a value."""
+    if key == "command":
+        is_list = isinstance(value, list) and all(isinstance(word, str) for word in value)
+        return is_list and bool(value and value[0])
+    if key in _NUMBERS:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and bool(value >= (key == "timeout"))
+    return isinstance(value, bool) if key == "auto" else key == "by" and value in (AGENT, COMMAND)
 
 
 def add_distill_setting(name: str, value: str | Sequence[str]) -> str:

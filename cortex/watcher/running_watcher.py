@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time
 
 from cortex.core.model.problem import ConflictError
 from cortex.core.text.value import NamedTuple
@@ -64,11 +63,7 @@ class WatcherLock(NamedTuple):
 
     def is_valid(self) -> bool:
         """False if the lock file was deleted or replaced: another watcher may start."""
-        try:
-            there, ours = os.lstat(self.path), os.fstat(self.fd)
-        except OSError:
-            return False
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return private.is_same_file(self.path, self.fd)
 
     def release(self) -> None:
         os.close(self.fd)
@@ -78,20 +73,15 @@ def acquire(vault: Vault, now: str) -> WatcherLock:
     """Become the watcher of the vault; `ConflictError` names the one there is."""
     path = os.path.join(vault.state_folder(), _FILE_NAME)
     fd = private.open_private(path, os.O_RDWR | os.O_CREAT)
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                other = _read_owner(fd)
-                os.close(fd)
-                since = f" since {other.since}" if other.since else ""
-                message = f"a watcher of this vault runs already: process {other.pid}{since}"
-                hint = "cortex watch --status asks it, --stop ends it"
-                raise ConflictError(message, hint) from None
-            time.sleep(0.02)
+    try:
+        private.acquire_lock(fd, fcntl.LOCK_EX, "watcher", _WAIT_SECONDS)
+    except ConflictError:
+        other = _read_owner(fd)
+        os.close(fd)
+        since = f" since {other.since}" if other.since else ""
+        message = f"a watcher of this vault runs already: process {other.pid}{since}"
+        hint = "cortex watch --status asks it, --stop ends it"
+        raise ConflictError(message, hint) from None
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n{now}\n".encode(), 0)
     return WatcherLock(path, fd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
@@ -204,25 +202,3 @@ def test_a_state_that_a_power_cut_has_spoiled_stops_nothing(repo: Repo, state: b
     Path(repo.vault.state_folder(), "merges-checked").write_bytes(state)
     repo.commit(event=None)
     assert len(restore_lost(repo.vault, repo.caller)[0]) == 1
-
-
-def test_what_an_earlier_version_had_set_aside_comes_into_the_vault_once(repo: Repo) -> None:
-    """Up to November 2026 the driver kept the second of two notes in the git folder."""
-    folder = repo.root / ".git/cortex-displaced"
-    folder.mkdir()
-    repo.commit(alpha=record(A, "alpha"))
-    for number, other in enumerate(
-        (record(B, "beta"), record(A, "alpha, as it was saved elsewhere"), "My own.\n")
-    ):
-        entry = {"path": A_PATH, "base": "", "stays": record(A, "alpha"), "other": other, "at": 0}
-        (folder / f"{number}.json").write_text(json.dumps(entry))
-    (folder / "torn.json").write_text("{")
-    heal(repo.vault, repo.caller)
-    assert repo.text(B_PATH) == record(B, "beta")
-    assert "as it was saved elsewhere" in "".join(
-        path.read_text() for path in repo.root.glob("events/**/*.md")
-    )
-    assert [path.read_text() for path in repo.root.glob("note-*.md")] == ["My own.\n"]
-    assert [path.name for path in folder.iterdir()] == ["torn.json"]
-    assert heal(repo.vault, repo.caller).brought_back == ()
-    assert notes.read((repo.root / A_PATH).read_bytes()).get("id") == A

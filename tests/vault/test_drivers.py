@@ -309,7 +309,6 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
 @pytest.mark.parametrize("before", [
     b"",
     b"*.png binary\n",
-    b"*.png binary",
     b"*.png binary\r\n# x\r\n",
     b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n",
     b"\xff\xfe odd\n",

@@ -7,7 +7,7 @@ import os
 import select
 import time
 
-from cortex.core.text.light import dumps, loads, re
+from cortex.core.text.light import dumps, loads
 from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts import load_host
 from cortex.hosts.host import EVENTS, NESTED_CONTEXT
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 4 * 1024 * 1024
 _MAX_DROPPED_BYTES = 256 * 1024 * 1024
 _QUIET_SECONDS = 0.05  # without more, after which whole JSON is taken though nobody closes
-_MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
 _SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
 _TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
 _WHITESPACE = " \t\n\r"
@@ -149,11 +148,8 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
         while at < len(text) and text[at] in _WHITESPACE:
             at += 1
         try:
-            try:
-                table[key], at = decoder.raw_decode(text, at)
-            except RecursionError:
-                at = _skip_nested_value(text, at)
-        except ValueError:
+            table[key], at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
             if text[at : at + 1] == '"':
                 notice = _TRUNCATION_NOTICE if full else ""
                 table[key] = _parse_cut_string(text[at + 1 :]) + notice
@@ -173,24 +169,6 @@ def _skip_character(text: str, at: int, sign: str) -> int:
     while at < len(text) and text[at] in _WHITESPACE:
         at += 1
     return at + 1 if text[at : at + 1] == sign else -1
-
-
-def _skip_nested_value(text: str, at: int) -> int:
-    """Behind a value nested too deeply to be read. `ValueError` if it has no end nearby."""
-    sign, decoder = re.compile(r'"|[\[{]+|[\]}]+'), _decoder()
-    depth = 0
-    for _ in range(_MAX_BRACKETS):
-        if not (brackets := sign.search(text, at)):
-            break
-        at = brackets.end()
-        if brackets[0] == '"':
-            _, at = decoder.raw_decode(text, at - 1)
-            continue
-        opened = brackets[0][0] in "{["
-        if not opened and depth <= len(brackets[0]):
-            return brackets.start() + depth
-        depth += len(brackets[0]) if opened else -len(brackets[0])
-    raise ValueError
 
 
 def _parse_cut_string(rest: str) -> str:

@@ -8,27 +8,21 @@ a record whose id is in the history and nowhere now.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Container, Iterator
-from contextlib import suppress
 
 from cortex.core.merge.merge_plan import MergeResolution, second_text_path
 from cortex.core.merge.note_versions import LostNote, MergeSides, Tree, find_lost, note_id, stem_of
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
-from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import erased, files, private, settings
 from cortex.vault.erased import ErasedList
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
@@ -58,15 +52,14 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
     root = vault.root
     if checkout.find_repository(root) is None or checkout.operation_in_progress(root):
         return [], []
-    resolved = _empty_displaced(vault, caller)
     head, last = git_cli.head_commit(root), _last_checked(vault)
     if head in ("", last):
-        return resolved, []
+        return [], []
     # A clone that was made anew in its place has not got it.
     last = git_cli.find_commit(root, last) if last else ""
     new = [head, *([f"^{last}"] if last else [])]
     listed = erased.read_list(root)
-    resolved += _keep_erased(root, listed)
+    resolved = _keep_erased(root, listed)
     resolved += _restore_events(root, new, listed.events)
     problems: list[Problem] = []
     for commits, merge in _list_merges(root, new, _MAX_MERGES if last else _MAX_MERGES_AT_FIRST):
@@ -279,36 +272,6 @@ def _was_never_asked(root: str, lost: LostNote, commits: MergeRevisions, merge: 
         for name in git_cli.run(root, ["diff-tree", *flags, base, side]).split(b"\0")[1::3]
     }
     return not lost.deleted_path or lost.deleted_path in renamed
-
-
-def _empty_displaced(vault: Vault, caller: Caller) -> list[MergeResolution]:
-    """Write the notes into the vault that the merge driver of versions up to November 2026 kept out
-    of another note's file, in the git folder. To be deleted in December 2027."""
-    repository = checkout.find_repository(vault.root)
-    folder = os.path.join(repository.git_dir if repository else "", "cortex-displaced")
-    done = []
-    for name in files.list_folder(folder):
-        with suppress(
-            CortexError, OSError, ValueError, LookupError, AttributeError, RecursionError
-        ):
-            data = json.loads(files.read(folder, name, 32_000_000))["other"].encode("latin-1")
-            note, id_ = notes.read(data), note_id(data)
-            id_ = id_ if re.fullmatch(r"[a-z0-9._-]{1,150}", id_) else ""
-            type_ = note.get("type") if note.get("type") in RECORD_TYPES else "note"
-            path = layout_of(vault.root).record(type_, id_)
-            if not id_ or is_event_id(id_):
-                path = layout_of(vault.root).event(id_) if id_ else f"note-{short_hash(name)}.md"
-            if id_ and existing_paths(vault, caller, id_):
-                preserve_text(vault, caller, note)
-            else:
-                if files.exists(vault.root, path):
-                    path = f"{path.removesuffix('.md')}-{short_hash(name)}.md"
-                files.create(vault.root, path, data)
-                done.append(
-                    MergeResolution(path, "an earlier version had set it aside; it is back")
-                )
-            files.remove(folder, name)
-    return done
 
 
 def _last_checked(vault: Vault) -> str:

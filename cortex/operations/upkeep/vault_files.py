@@ -6,7 +6,6 @@ import json
 import os
 import re
 
-from cortex.core.model.layout import AT_ROOT
 from cortex.core.text.strings import slugify
 from cortex.vault import files, layout, private
 from cortex.vault.git import attributes, page_branch
@@ -34,7 +33,7 @@ def add_vault_files(root: str, folder: str = "") -> tuple[str, ...]:
             if name == ".gitattributes":
                 if is_adopted:  # git merges people's notes there as it always did
                     data = re.sub(rb"(?m)^\*\.md .*\n", b"", data)
-                data = attributes.with_layout(data, AT_ROOT, layout.layout_of(root))
+                data = attributes.with_layout(data, layout.layout_of(root))
             files.create(root, name, data)
             added.append(name)
     where = layout.layout_of(root)

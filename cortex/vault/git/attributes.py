@@ -30,7 +30,6 @@ _PROBE_PATHS = (
     "briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md",
 )  # fmt: skip
 _BLOCK_END = b"# cortex: end"
-_LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
 # A line by which git stops at a record; a stranger's `* binary` does, too.
 _STOPS_RE = lazy_re(rb"(?m)^(?:\*|\S*records/\*\*\"?)[ \t][^\n]*(?:-merge|merge=binary|\bbinary)\b")
 _MAY_MIX = "a clone without Cortex may mix two notes"
@@ -71,15 +70,12 @@ def overridden_paths(root: str) -> list[str]:
     )
 
 
-def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
-    """A vault's `.gitattributes` for another layout: lines with our folders name them as now."""
-    lines = data.splitlines(keepends=True)
-    for at, line in enumerate(lines):
-        for name in OWN_FOLDERS:
-            old = os.fsencode(_quote_pattern(before.path(f"{name}/**")))
-            if line.startswith((old + b" ", old + b"\t")):
-                lines[at] = os.fsencode(_quote_pattern(after.path(f"{name}/**"))) + line[len(old) :]
-    return b"".join(lines)
+def with_layout(data: bytes, layout: Layout) -> bytes:
+    """The `.gitattributes` of a new vault, with our folders where its layout has them."""
+    for name in OWN_FOLDERS:
+        pattern = os.fsencode(_quote_pattern(layout.path(f"{name}/**")))
+        data = data.replace(f"\n{name}/** ".encode(), b"\n%b " % pattern)
+    return data
 
 
 def problems(root: str, *, are_named: bool) -> list[Problem]:
@@ -119,9 +115,8 @@ def _block_begin(root: str, top: str) -> bytes:
 def _format_block(root: str, top: str, before: bytes) -> bytes:
     prefix = os.path.relpath(root, top)
     begin = _block_begin(root, top)
-    # Where the last line had no end it gets one, which the first line of the block remembers.
     if before and not before.endswith(b"\n"):
-        begin = b"\n" + begin + _LINE_ENDED
+        begin = b"\n" + begin
     lines = [begin, b"# cortex git remove takes these lines out"]
     layout = layout_of(root)
     for name, value in MERGE_ATTRIBUTES.items():
@@ -149,14 +144,12 @@ def _without_block(data: bytes, begin: bytes) -> bytes:
     block: list[bytes] = []
     for line in data.splitlines(keepends=True):
         bare = line.rstrip(b"\r\n")
-        if bare in (begin, begin + _LINE_ENDED):
+        if bare == begin:
             kept += block  # a block without an end is not ours to judge
             block = [line]
         elif not block:
             kept.append(line)
         elif bare == _BLOCK_END:
-            if block[0].rstrip(b"\r\n") != begin and kept:
-                kept[-1] = kept[-1].removesuffix(b"\n")
             block = []
         else:
             block.append(line)
