@@ -21,7 +21,7 @@ from cortex.core.merge.merge_plan import (
     WriteFile,
     sha256_hex,
 )
-from cortex.core.merge.note_versions import MergeSides, Tree, note_id, stem_of
+from cortex.core.merge.note_versions import MergeSides, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
@@ -235,7 +235,6 @@ def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry])
     sides = build_sides(wanted, objects.read_blobs(root, blobs))
     if operation != "stash":
         return sides
-    sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, entries, sides.ours)})
     # A stash leaves untracked files behind, such as the new name of a note that was moved.
     left = {
         path: text
@@ -252,23 +251,6 @@ def _own_path(root: str, path: str, data: bytes) -> str:
     if not is_event_path(path) or id_ in ("", stem_of(path)) or is_event_id(id_):
         return path
     return layout_of(root).record(notes.read(data).get("type") or "note", id_)
-
-
-def _staged_before_stash(
-    root: str, stages: Sequence[objects.IndexEntry], committed: Tree
-) -> dict[str, bytes]:
-    """The notes of which a person had staged another text than is committed when they put a stash
-    back, and which the stash deletes: a stash is merged into the index."""
-    prefix = objects.prefix(root)
-    kept = {one.path for one in stages if one.number == 3}
-    own = [one for one in stages if one.number == 2 and one.path not in kept]
-    texts = objects.read_blobs(root, [one.blob for one in own])
-    found = {os.fsdecode(one.path.removeprefix(prefix)): texts[one.blob] for one in own}
-    return {
-        path: text
-        for path, text in found.items()
-        if path in committed and note_id(text) == note_id(committed[path])
-    }
 
 
 def _is_other_merge(stages: Sequence[objects.IndexEntry], versions: dict[str, BlobTriple]) -> bool:

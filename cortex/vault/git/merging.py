@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
@@ -31,7 +30,6 @@ MERGE_CONFIG_FLAGS = (
     "-c", "diff.renames=true",
     "-c", "rerere.enabled=false",
 )  # fmt: skip
-_PATCH_FILES = ("patch", "patch-merge-index", "cortex-base-index")  # the last is our own
 _SQUASHED_RE = lazy_re(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
@@ -261,13 +259,11 @@ def mark_resolved(root: str, paths: Iterable[str], *, untracked: bool = False) -
 
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
-    """The commits that an operation under way merges; None where git does not say, as in `git am`
-    without `-3`. `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was
-    applied, or `squash` while a squashed merge waits for its commit."""
+    """The commits that an operation under way merges; None where git does not say, as in `git am`.
+    `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was applied, or
+    `squash` while a squashed merge waits for its commit."""
     if how == "squash":
         return revisions_between(root, git_cli.head_commit(root), squashed_commit(root))
-    if how == "am":
-        return _revisions_of_patch(root)
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
@@ -284,28 +280,6 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
         return revisions_between(root, ours, theirs)
     # The first commit of all has none before it.
     return MergeRevisions((before or objects.empty_tree(root),), ours, theirs)
-
-
-def _revisions_of_patch(root: str) -> MergeRevisions | None:
-    """HEAD, and the trees that `git am -3` compares it with and merges into it: the files that the
-    patch names, before and after it."""
-    top, ours = objects.toplevel(root), git_cli.head_commit(root)
-    patch, after, before = (git_dir_path(root, f"rebase-apply/{name}") for name in _PATCH_FILES)
-    try:
-        options = shlex.split(_read_git_text(root, "rebase-apply/apply-opt"))
-    except ValueError:  # torn by a power cut
-        return None
-    if not ours or not os.path.isfile(after):
-        return None
-    words = ["apply", *options, f"--build-fake-ancestor={before}", patch]
-    trees = []
-    if not git_cli.run_unchecked(top, words).code:
-        for index in (before, after):
-            ran = git_cli.run_unchecked(top, ["write-tree"], extra={"GIT_INDEX_FILE": index})
-            trees += ran.stdout.decode("ascii", "replace").split()
-    with suppress(FileNotFoundError):
-        os.unlink(before)
-    return MergeRevisions((trees[0],), ours, trees[1]) if len(trees) == 2 else None
 
 
 def squashed_commit(root: str) -> str:
