@@ -308,14 +308,12 @@ class WatcherLoop:
             return
         recover_interrupted_merge(root)
         done = autocommit.classify_changes(root, changes.list_changes(root), time.time())
-        shown = done.blocked[:_MAX_BLOCKED_SHOWN]
-        self.blocked = tuple(f"{one.where}: {one.message}" for one in shown)
         if done.recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
         kept = commit.commit_changes(root, done.ready)
-        problems = (f"{one.where}: {one.message}" for one in (*kept.problems, *kept.withheld))
-        self.blocked = (*self.blocked, *problems)[:_MAX_BLOCKED_SHOWN]
+        blocked = (*kept.problems, *kept.withheld)[:_MAX_BLOCKED_SHOWN]
+        self.blocked = tuple(f"{one.where}: {one.message}" for one in blocked)
         self._uncommitted.clear()
         if done.recent:
             self._uncommitted.notify()

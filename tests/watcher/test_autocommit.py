@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import InvalidInputError
 from cortex.operations.records.capture import capture
 from cortex.vault.git import merging
 from cortex.vault.git.changes import UncommittedChange
@@ -21,30 +20,6 @@ from tests.watcher.conftest import note, old, until
 RECORD = (
     "---\nid: use-flock-aaaaaa\ntype: decision\ntitle: Use flock\nstatus: active\n---\n\nBecause.\n"
 )
-
-
-@pytest.mark.parametrize(("path", "text"), [
-    ("records/decision/a.md", "---\nid: a\ntitle: T\n"),  # the frontmatter is not closed
-    ("records/decision/a.md", "---\nid: a\nti"),
-    ("records/decision/a.md", ""),
-    ("records/decision/a.md", "only the body so far\n"),
-    ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
-    ("records/decision/a.md", "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n"),
-    ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
-    ("notes/a.md", "---\ntitle: x\n"),
-    ("notes/a.md", "cut in a character \xc3"),
-])  # fmt: skip
-def test_what_is_half_written_is_not_whole(path, text):
-    with pytest.raises(InvalidInputError):
-        autocommit.check_complete(path, text.encode("latin-1"))
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [("records/decision/a.md", RECORD), ("notes/a.md", ""), ("notes/a.md", "no frontmatter\n"), ("notes/a.md", "---\n\n# after a rule\n")],
-)  # fmt: skip
-def test_what_is_finished_is_whole(path, text):
-    autocommit.check_complete(path, text.encode())
 
 
 def test_changes_are_sorted_by_what_can_be_told_of_them(vault):
@@ -59,14 +34,11 @@ def test_changes_are_sorted_by_what_can_be_told_of_them(vault):
         for path in ("records/a.md", "records/b.md", "records/c.md", "records/d.md", "records/e.md")
     )
 
-    def names(found) -> tuple[str, str, str]:
-        return tuple(
-            "".join(Path(getattr(one, "path", "") or one.where).stem for one in some)
-            for some in found
-        )
+    def names(found) -> tuple[str, ...]:
+        return tuple("".join(Path(one.path).stem for one in some) for some in found)
 
-    assert names(autocommit.classify_changes(vault.root, changed, now)) == ("g", "abcdefh", "")
-    assert names(autocommit.classify_changes(vault.root, changed, now + 10)) == ("acgh", "f", "bde")
+    assert names(autocommit.classify_changes(vault.root, changed, now)) == ("g", "abcdefh")
+    assert names(autocommit.classify_changes(vault.root, changed, now + 10)) == ("abcdegh", "f")
 
 
 def _log(git, vault) -> list[str]:
