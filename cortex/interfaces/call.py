@@ -20,14 +20,14 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 # Who means an empty word, and `null`, where they give it: a person at a shell, and a request over HTTP.
-_EXACT_SOURCES = ("cli", "http", "preview")
+_EXACT_SOURCES = ("cli", "http", "page", "preview")
 
 
 class Request(NamedTuple):
     """Who asks, from where, about which vault."""
 
     cwd: str  # absolute path of the working directory
-    source: str  # the interface: cli, mcp, python, http; preview for a search at each key
+    source: str  # the interface: cli, mcp, python, http, page; preview for a search at each key
     find: Callable[[], Vault]  # asked by verbs that take a vault alone
     session: str = ""  # that of what is written, where the call names none
     progress: ProgressCallback = no_progress

@@ -317,6 +317,11 @@ def test_a_one_time_code_opens_the_page_once_and_the_cookie_outlives_the_server(
         assert server.ask("POST", "/api/verbs/done", body, **alone).status == 403
         own = {"origin": f"http://127.0.0.1:{port}"}
         assert server.ask("POST", "/api/verbs/done", body, **alone, **own).status == 200
+        # What a person saves on the page waits for no review of theirs, what a program saves does.
+        for title, who in (("By hand", alone | own), ("By a program", {})):
+            assert server.ask("POST", "/api/observations", {"title": title}, **who).status == 201
+        kept = server.ask("GET", "/api/verbs/review").json["kept"]["hits"]
+        assert [one["title"] for one in kept] == ["By a program"]
 
 
 @pytest.mark.skipif(

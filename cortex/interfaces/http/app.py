@@ -26,6 +26,7 @@ from cortex.interfaces.http import api, ics, note_html, openapi, plots
 from cortex.interfaces.http.guard import (
     COOKIE_SECONDS,
     LOOPBACK,
+    PAGE_KEY,
     Doors,
     Guard,
     Secrets,
@@ -37,6 +38,7 @@ from cortex.interfaces.http.live import LiveStream
 from cortex.interfaces.http.routes import VERBS_PATH, Route, methods_by_path
 from cortex.interfaces.mcp.server import MAX_CALLS, ToolServer
 from cortex.vault.locate import Vault
+from cortex.vault.state.access_log import PREVIEW
 
 PAGE_FOLDER = os.path.join(os.path.dirname(__file__), "page")
 # The views of the page: each has an address of its own.
@@ -158,7 +160,8 @@ def _by_method(methods: dict[str, Route], call: _Call) -> _Handler:
             if (version := request.headers.get("if-match")) and method == "PUT":
                 values["version"] = version.strip().removeprefix("W/").strip('"')
             is_preview = method == "GET" and PREVIEW_HEADER in request.headers
-            content = await call(route, values, "preview" if is_preview else "http")
+            asker = "page" if PAGE_KEY in request.scope else "http"
+            content = await call(route, values, PREVIEW if is_preview else asker)
         except Exception as error:  # noqa: BLE001  the server lives on
             return api.answer_error(error)
         headers = {"etag": f'"{content["version"]}"'} if content.get("version") else {}

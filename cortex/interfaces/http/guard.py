@@ -28,6 +28,7 @@ MAX_BODY_BYTES = 1024 * 1024
 _TOO_LARGE = f"a body has at most {MAX_BODY_BYTES:,} bytes"
 COOKIE_SECONDS, CODE_SECONDS = 30 * 24 * 3600, 120
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PAGE_KEY = "cortex.page"  # of a scope: a browser asks, so what it saves is a person's
 _SAFE_METHODS = ("GET", "HEAD")
 _HOST_RE = lazy_re(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::(\d{1,5}))?")
 CONTENT_SECURITY_POLICY = (
@@ -176,6 +177,7 @@ class Guard:
         if path == doors.mcp or not self._secrets.holds("cookie", cookie):
             hint = "cortex web opens the page; a program sends Authorization: Bearer TOKEN"
             return _Refusal(401, "this needs the token", hint)
+        scope[PAGE_KEY] = True
         is_own = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
         if scope["method"] in _SAFE_METHODS or is_own:
             return None

@@ -49,9 +49,7 @@ class VaultApp(App[str]):
         self.theme = "ansi-dark"  # colours of the terminal, which may be light
         self.vault, self.cwd, self.picks, self._query = vault, cwd, picks, query
         self.cursor = ""  # of the vault's changes
-        self.undos: list[
-            tuple[list[HintedCall], str]
-        ] = []  # calls, and the vault that they are for
+        self.undos: list[tuple[list[HintedCall], str]] = []  # calls, and the vault they are for
         # What writes has ended before the program does.
         self.readers, self.writer = ThreadPoolExecutor(2), ThreadPoolExecutor(1)
 
@@ -153,6 +151,8 @@ class PageScreen(Screen[None]):
             self._ask("text", partial(self._show_text, page.beside), page.beside, {})
 
     def _watch(self) -> None:
+        if not (self.app.is_headless or os.isatty(0)):
+            self.app.exit()  # a terminal that closes signals to those alone whose session it led
         if self.is_current and "changes" not in self._waiting:
             self._ask("changes", self._show_changes, "changes", {"since": self.app.cursor})
 

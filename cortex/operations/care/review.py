@@ -46,7 +46,7 @@ _MADE_BY = {
 }
 _MADE_OVER = {
     "mcp": "an agent saved it", "hook": "it was said in a session", "import": "it was said in a session",
-    "python": "a program saved it",
+    "python": "a program saved it", "http": "a program saved it",
 }  # fmt: skip
 
 
