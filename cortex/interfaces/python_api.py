@@ -15,17 +15,10 @@ from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.locate import find_vault, nearest_vault_root
 
+# They want a terminal.
 _NOT_METHODS = (
-    "completion",
-    "edit",
-    "mcp",
-    "open",
-    "schema",
-    "serve",
-    "tui",
-    "watch",
-    "web",
-)  # they want a terminal
+    "completion", "edit", "mcp", "open", "schema", "serve", "tui", "watch", "web",
+)  # fmt: skip
 
 
 class _Verb:

@@ -320,16 +320,14 @@ def _edit_and_undo(
         hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
         raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
     changed, before = _with_asked_fields(note, request, row, caller.now)
-    is_settled = False
+    settled, back = changed, list[str]()
     if request.reviewed or request.body or "title" in request.fields:
-        settled = without_lost_texts(changed)
-        is_settled, changed = settled is not changed, settled  # which no command brings back
-    back: list[str] = []
+        settled = without_lost_texts(changed)  # which no command brings back
     if (request.reviewed or request.unreviewed) and caller.source != "mcp":  # a person's look
+        back += ["--unreviewed" if request.reviewed else "--reviewed"] * (settled is changed)
         seen = max(caller.now, note.updated) if request.reviewed else ""
-        changed = with_fields(changed, {"reviewed_at": seen})
-        if not is_settled:
-            back.append("--unreviewed" if request.reviewed else "--reviewed")
+        settled = with_fields(settled, {"reviewed_at": seen})
+    changed = settled
     lost = []
     for key, value in before.items():
         if _is_restorable(key, value):
@@ -341,7 +339,7 @@ def _edit_and_undo(
     if request.body and request.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
             changed, event = preserve_text(vault, caller, changed)
-            if caller.source == "mcp":  # where nothing is piped
+            if caller.source == "mcp":  # where `restore` may be no tool
                 hints.append(f"{command('show', event)} has the text before")
             else:
                 undo = " && ".join(filter(None, (command("restore", row, "--at", event), undo)))

@@ -180,18 +180,14 @@ def _find_in_host_folder(vault: Vault, host: str, session: str) -> str:
 
 def captured_turns(ordered: Iterable[Event]) -> list[SessionTurn]:
     """What was said, by the events of a session."""
-    said = [
-        (event, one)
-        for event in ordered
-        if event.type != events.DISTILLED and event.text != events.PLACEHOLDER_TEXTS.get(event.type)
-        for one in said_in(event)
-        if one.role != DONE
-    ]
-    turns = []
-    for number, (event, one) in enumerate(said, 1):
+    turns = list[SessionTurn]()
+    for event in ordered:
+        is_empty = event.text == events.PLACEHOLDER_TEXTS.get(event.type)
         is_by_hand = event.type in _HAND_TYPES and event.source != "mcp"
-        who = CAPTURE if is_by_hand else USER if one.role == USER else ASSISTANT
-        turns.append(SessionTurn(number, event.at, who, one.text, one.about))
+        said = () if is_empty or event.type == events.DISTILLED else said_in(event)
+        for one in (one for one in said if one.role != DONE):
+            who = CAPTURE if is_by_hand else USER if one.role == USER else ASSISTANT
+            turns.append(SessionTurn(len(turns) + 1, event.at, who, one.text, one.about))
     return turns
 
 
