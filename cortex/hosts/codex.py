@@ -170,7 +170,6 @@ class CodexReader(TranscriptReader):
         elif kind in ("function_call_output", "custom_tool_call_output"):
             text, code = tool_output(item.get("output"))
             self._read_answers(call, item.get("output"))
-            self.answer_call(call, text, failed=code not in ("", "0"))
             self.finish_call(call, code not in ("", "0"), text, code, known=bool(code))
 
     def _read_message(self, source: str, is_agent: bool, text: object, id_: str) -> None:

@@ -89,7 +89,6 @@ class CopilotReader(TranscriptReader):
             text = text_content(result.get("content") if isinstance(result, dict) else result)
         code = text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ")
         code = code if code.isdecimal() and len(code) < 4 else ""
-        self.answer_call(about.get("toolCallId"), text, failed=failed or code not in ("", "0"))
         self.finish_call(about.get("toolCallId"), failed or code not in ("", "0"), text, code)
 
 

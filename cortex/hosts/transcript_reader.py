@@ -185,6 +185,7 @@ class TranscriptReader:
         self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True
     ) -> None:
         """A tool has answered. `known`: whether it ran to its end."""
+        self.answer_call(call, output, failed=failed)
         if not isinstance(call, str) or call not in self.pending_calls:
             return
         command, items = self.pending_calls.pop(call)

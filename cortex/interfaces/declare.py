@@ -56,9 +56,8 @@ class Parameter(NamedTuple):
     def metavar(self) -> str:
         """The value in a usage line: an option's choices if they are short, else the name."""
         choices = "|".join(choices_of(self.type))
-        return (
-            choices if self.is_option and 0 < len(choices) <= 40 else self.name.rstrip("_").upper()
-        )
+        is_short = self.is_option and 0 < len(choices) <= 40
+        return choices if is_short else self.name.rstrip("_").upper()
 
 
 class Declaration(NamedTuple):

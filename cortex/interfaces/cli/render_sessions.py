@@ -129,10 +129,9 @@ def origin(answer: Any) -> Iterable[str]:
     yield f"{bold(answer.title)}  {dim(path(answer.file))}"
     for one in answer.sources:
         yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(*filter(None, (one.session, path(one.path or one.event))))}"
-        turn = f", turn {one.turn}" if one.turn > 0 else ""
-        is_captured = one.session and not turn
-        where = f" (transcript {one.transcript}: as it was captured)" if is_captured else ""
-        yield f"    {dim(f'{one.who}{turn}{where}')}"
+        told = f" (transcript {one.transcript}: as it was captured)" if one.session else ""
+        where = f", turn {one.turn}" if one.turn > 0 else told
+        yield f"    {dim(f'{one.who}{where}')}"
         yield f"{LONG_LINE_MARK}      {BOLD}{escape(one_line(one.sentence))}{OFF}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 

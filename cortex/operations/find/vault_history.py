@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import Literal, TypeAlias
 
 from cortex.core.model.caller import Caller
@@ -77,7 +76,9 @@ def _tell(
     touched = [
         (commit, status, path, blob or (f"{commit.parents[0]}:./{path}" if commit.parents else ""))
         for commit in commits
-        for status, path, blob in islice(filter(_is_note, commit.changes), _MAX_NOTES)
+        for status, path, blob in [one for one in commit.changes if _kind_of(one[1]) == "note"][
+            :_MAX_NOTES
+        ]
     ]
     rows = {path: catalogue.row_at(path) for _, status, path, _ in touched if status != "D"}
     gone = [text for _, _, path, text in touched if not rows.get(path)][:_MAX_READ]
@@ -128,10 +129,6 @@ def _undo(row: NoteRow | None, id_: str, change: str, parents: Sequence[str]) ->
         return command("archive", row) if row.tier == TIER_CURRENT else ""
     is_text = row.type != "session" and parents
     return command("restore", row, "--at", parents[0][:12]) if is_text else ""
-
-
-def _is_note(change: tuple[str, str, str]) -> bool:
-    return _kind_of(change[1]) == "note"
 
 
 def _kind_of(path: str) -> str:

@@ -108,13 +108,9 @@ def _count(text: str, since: int = 0) -> dict[str, AccessCount]:
                 for id_, count, when in zip(fields[1:-1:3], counts, times, strict=True):
                     uses[id_] = uses.get(id_, 0) + count
                     last[id_] = max(last.get(id_, 0), when)
-        elif (
-            _is_number(first)
-            and fields[1] not in AUTOMATIC_SOURCES
-            and fields[0] not in AUTOMATIC_VERBS
-        ):
-            when = int(first)
-            for id_ in fields[2:-1] if when >= since else ():
+        elif _is_number(first) and fields[1] not in AUTOMATIC_SOURCES:
+            when, is_asked = int(first), fields[0] not in AUTOMATIC_VERBS
+            for id_ in fields[2:-1] if is_asked and when >= since else ():
                 uses[id_] = uses.get(id_, 0) + 1
                 last[id_] = max(last.get(id_, 0), when)
     pairs = ((id_, AccessCount(count, last[id_])) for id_, count in uses.items())
