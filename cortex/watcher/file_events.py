@@ -32,7 +32,6 @@ _WATCHED_EVENTS: list[type[FileSystemEvent]] = [
     events.FileDeletedEvent, events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent,
 ]  # fmt: skip
 _RULE_FILES = (".gitignore", ".gitattributes", SETTINGS_FILE)
-_MAX_FAULTS = 3  # of watchdog itself, after which its events are not relied on any more
 
 
 class QuietPeriod:
@@ -105,8 +104,7 @@ class FileWatcher(events.FileSystemEventHandler):
         self._observer: BaseObserver | None = None
         # Top folder -> its watch and inode; "" is the root.
         self._watches: dict[str, tuple[ObservedWatch, int]] = {}
-        self._fault_count = 0
-        self._stale = False
+        self._stale = self._has_failed = False
         # "callback already exists"
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         log = logging.getLogger("watchdog")
@@ -129,11 +127,11 @@ class FileWatcher(events.FileSystemEventHandler):
     def update_watches(self) -> None:
         """Watch the folders there are now, and those no more that went away. Raises
         `EventsUnavailable` when watches run out."""
+        if self._has_failed:
+            raise EventsUnavailable("watchdog failed")
         if self._stale:
             self.stop()
             self._stale = False
-            if self._fault_count > _MAX_FAULTS:
-                raise EventsUnavailable("watchdog failed repeatedly")
             self.start()
             return
         observer = self._observer
@@ -193,11 +191,11 @@ class FileWatcher(events.FileSystemEventHandler):
         self._watches[name] = (watch, inode)
 
     def _on_thread_error(self, ended: threading.ExceptHookArgs) -> None:
-        """A thread failed: restart watchdog's; for one of ours, the asker answers itself."""
+        """A thread failed: no event of watchdog's is relied on from then on; for one of ours, the asker
+        answers itself."""
         self._on_fault(f"{ended.exc_type.__name__}: {ended.exc_value}")
         if type(ended.thread).__module__.startswith("watchdog"):
-            self._fault_count += 1
-            self._stale = True
+            self._has_failed = True
             self._on_change()
 
 

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.text.lazy_re import lazy_re
@@ -167,13 +168,8 @@ def run_when_unlocked(
     extra: Mapping[str, str] | None = None,
 ) -> git_cli.GitResult:
     """`git_cli.run_unchecked`, repeated by `retry_while_locked`."""
-
-    def attempt() -> git_cli.GitResult:
-        return git_cli.run_unchecked(
-            directory, words, stdin=stdin, timeout=timeout, hooks=hooks, extra=extra
-        )
-
-    return retry_while_locked(directory, attempt)
+    named = partial(git_cli.run_unchecked, stdin=stdin, timeout=timeout, hooks=hooks, extra=extra)
+    return retry_while_locked(directory, lambda: named(directory, words))
 
 
 def retry_while_locked(
