@@ -129,9 +129,7 @@ def replace(root: str, path: str, data: bytes, expected: bytes | None) -> None:
         try:
             _write_temp_file(place.fd, temp, data, mode)
             # As late as can be: an editor may have saved while the new text was written and synced.
-            before = _file_identity(place.fd, name)
-            data_there = _read_at(place.fd, name, None)
-            if data_there != expected or _file_identity(place.fd, name) != before:
+            if _read_at(place.fd, name, None) != expected:
                 message = f"{path} was changed by somebody else just now"
                 raise ConflictError(message, "run the command again")
             os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
@@ -497,11 +495,6 @@ def _read_at(parent: int, name: str, limit: int | None) -> bytes:
     with _reading(open_regular(name, at=parent)) as fd:
         size = os.fstat(fd).st_size + 1
         return read_fd(fd, size if limit is None else min(limit, size))
-
-
-def _file_identity(parent: int, name: str) -> tuple[int, int, int]:
-    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _has_same_bytes(source_fd: int, source: str, target_fd: int, target: str) -> bool:
