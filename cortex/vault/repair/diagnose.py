@@ -77,14 +77,9 @@ def list_unmerged_paths(root: str) -> list[str]:
     repository = checkout.find_repository(root)
     if repository is None:
         return []
-    # GitPython would wait for ever on a pipe in place of the configuration or the index; git reads
-    # the same files, and is ended after three seconds.
-    words = ["rev-parse", "--show-object-format", "--git-path", "index"]
-    hash_name, _, found = os.fsdecode(git_cli.run(root, words, timeout=3)).partition("\n")
-    path = os.path.join(root, found.strip())
-    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
-    if hash_name != "sha1":  # of any other, GitPython would read half an id
+    # GitPython would wait for ever on a pipe in place of the configuration or the index; here that
+    # is refused before git runs. Of any other hash GitPython would read half an id.
+    if git_cli.run(root, ["rev-parse", "--show-object-format"], timeout=3) != b"sha1\n":
         return _unmerged_by_git(root)
     import git  # noqa: PLC0415  150 ms, and its import fails where there is no git program
 

@@ -11,6 +11,7 @@ import grp
 import os
 import pwd
 import stat
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
@@ -31,7 +32,7 @@ def problems(root: str) -> list[Problem]:
     shared_by_folder = files.is_group_shared(root)
     if not shared_by_folder and not shared_by_git:
         return [foreign] if (foreign := foreign_owner_problem(root)) else []
-    group = _group_name(os.stat(root))
+    group = _name_of(grp.getgrgid, os.stat(root).st_gid)
     if repository is None:
         why = "nothing keeps two users from normalizing at once"
         message = f"is shared by the group {group}, but not under git: {why}"
@@ -53,7 +54,7 @@ def foreign_owner_problem(root: str) -> Problem | None:
     status = os.stat(root)
     if status.st_uid == os.geteuid() or os.access(root, os.W_OK):
         return None
-    owner = _owner_name(status.st_uid)
+    owner = _name_of(pwd.getpwuid, status.st_uid)
     mend = f"as {owner}, with a group that both of you are in: {_chmod_command(root, 'GROUP')}"
     return Problem(".", f"belongs to {owner}, and you may not write into it", mend)
 
@@ -75,15 +76,8 @@ def _chmod_command(folder: str, group: str) -> str:
     return f"{own} ! -type l {change}; {own} -type d -exec chmod g+s {{}} +"
 
 
-def _owner_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _group_name(status: os.stat_result) -> str:
-    try:
-        return grp.getgrgid(status.st_gid).gr_name
-    except KeyError:
-        return str(status.st_gid)
+def _name_of(look_up: Callable[[int], Sequence[object]], number: int) -> str:
+    """The name of a user or a group, its number where the system knows none."""
+    with suppress(KeyError):
+        return str(look_up(number)[0])
+    return str(number)
