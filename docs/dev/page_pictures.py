@@ -1,4 +1,5 @@
-"""Draw the pictures of the page: `.venv/bin/python docs/dev/page_pictures.py` writes docs/page/*.png.
+"""Draw the pictures of the page and of the terminal view: `.venv/bin/python docs/dev/page_pictures.py` writes
+docs/page/*.png and docs/tui.svg.
 
 It needs what `make test-web` installs. A small vault is made by the real commands: a session with its transcript,
 minutes, decisions that say opposites. Look at what it draws.
@@ -6,8 +7,10 @@ minutes, decisions that say opposites. Look at what it draws.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.web.make_vault import SESSION, make_vault  # noqa: E402  of the repository
+from cortex.interfaces.tui.app import VaultApp  # noqa: E402  of this tree
+from cortex.vault.locate import Vault  # noqa: E402  as above
+from tests.web.make_vault import SESSION, make_vault  # noqa: E402  of this tree
 
 MINUTES = """\
 # Weekly
@@ -67,6 +72,8 @@ def draw() -> None:
         for words in (["add", "-A"], ["commit", "-qm", "what the week brought"]):
             subprocess.run(["git", *words], cwd=vault, env=environment, check=True)
         cortex("done", json.loads(cortex("actions", "--json"))["hits"][-1]["id"])
+        program = [sys.executable, __file__, "--terminal", str(vault)]
+        subprocess.run(program, cwd=work, env=environment, check=True)
         out = ROOT / "docs/page"
         out.mkdir(exist_ok=True)
         places = {"PYTHON": sys.executable, "VAULT": str(vault), "WORK": str(work), "OUT": str(out)}
@@ -78,5 +85,21 @@ def draw() -> None:
         )  # fmt: skip
 
 
+async def draw_terminal(vault: str) -> None:
+    """Draw the search of the terminal view, with the letters of whoever looks at it."""
+    app = VaultApp(Vault(vault), os.getcwd())
+    async with app.run_test(size=(104, 22)) as pilot:
+        await pilot.press("slash", *"cache")
+        await pilot.pause(3)
+        await pilot.press("down", "down")
+        await pilot.pause(1)
+        picture = app.export_screenshot(title="cortex tui")
+    picture = re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)  # loaded from elsewhere
+    (ROOT / "docs/tui.svg").write_text(re.sub(r"terminal-\d+-", "terminal-", picture))
+
+
 if __name__ == "__main__":
-    draw()
+    if sys.argv[1:2] == ["--terminal"]:
+        asyncio.run(draw_terminal(sys.argv[2]))
+    else:
+        draw()

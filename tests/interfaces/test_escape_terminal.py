@@ -122,6 +122,8 @@ ASKED: dict[str, list[list[str]]] = {
     "retry": [[f"20261120t164513z-{ESC}"], [EVIL]],
     "heal": [["--check"], []],
     "sync": [[]],
+    "serve": [["--print-unit", "systemd"], ["--print-unit", "launchd", "--host", EVIL], ["--host", EVIL], ["--token-file", EVIL, "--print-token"]],
+    "web": [["--print", "--port", "1"], ["--print", "--token-file", EVIL]],
     "watch": [["--status"], ["--status", "--unit", EVIL]],
     "calendar": [[], ["--project", EVIL]],
     "review": [[]],
