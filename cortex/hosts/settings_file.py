@@ -129,14 +129,8 @@ def _write(change: SettingsChange) -> None:
             message = f"{change.file} was changed by somebody else just now"
             raise ConflictError(message, "run the command again")
         files.remove(folder, name)
-    elif change.before is not None:
-        files.replace(folder, name, change.after, change.before)
     else:
-        try:
-            files.create(folder, name, change.after)
-        except FileExistsError:
-            message = f"{change.file} was made by somebody else just now"
-            raise ConflictError(message, "run the command again") from None
+        files.replace(folder, name, change.after, change.before)
 
 
 def _make_folders(folder: str) -> list[str]:

@@ -117,10 +117,14 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes | None) -> None:
-    """Replace a file that holds `expected`; `ConflictError` if it was changed meanwhile. With None for a
-    file that is not there it is as `create`."""
+    """Replace a file that holds `expected`, or create one for None; `ConflictError` if it was changed
+    meanwhile, or made."""
     if expected is None:
-        create(root, path, data)
+        try:
+            create(root, path, data)
+        except FileExistsError:
+            message = f"{path} was made by somebody else just now"
+            raise ConflictError(message, "run the command again") from None
         return
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"

@@ -265,19 +265,15 @@ def _read_file(root: str, path: str) -> bytes | None:
 
 def _write_file(root: str, path: str, current: bytes | None, wanted: bytes) -> None:
     """Write a file of the project with the rights that the user's umask gives."""
-    if current is not None:
-        files.replace(root, path, wanted, current)
-        return
     folders = list(accumulate(path.split("/")[:-1], "{}/{}".format))
     new = [folder for folder in folders if not files.exists(root, folder)]
     try:
-        files.create(root, path, wanted)
-    except FileExistsError:
-        hint = "run the command again"
-        raise ConflictError(f"{path} was made by somebody else just now", hint) from None
+        files.replace(root, path, wanted, current)
     except OSError as error:
         hint = "make room, or check the rights of the folder"
         raise CortexError(f"{path} cannot be written: {error.strerror}", hint) from error
+    if current is not None:
+        return
     mask = files.current_umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)

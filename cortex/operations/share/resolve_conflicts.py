@@ -25,7 +25,7 @@ from cortex.core.merge.note_versions import MergeSides, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
-from cortex.core.model.problem import ConflictError, Problem
+from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
 from cortex.operations.share.text_conflicts import LABELS, OtherSide, other_side
 from cortex.operations.upkeep.preserve_text import preserve_text
@@ -316,12 +316,8 @@ def _apply_outcome(
 def _write_file(root: str, path: str, data: bytes) -> None:
     """Have these bytes at `path`, whatever git left there."""
     before = files.read(root, path) if files.exists(root, path) else None
-    try:
-        if before != data:
-            files.replace(root, path, data, before)
-    except FileExistsError:
-        message = f"{path} was made by somebody else just now"
-        raise ConflictError(message, "cortex sync") from None
+    if before != data:
+        files.replace(root, path, data, before)
 
 
 def _remove_file(root: str, path: str) -> None:

@@ -235,7 +235,7 @@ def _heal_page(vault: Vault, one: PageDifference) -> str:
             files.remove(vault.root, one.path)
         else:
             files.replace(vault.root, one.path, one.expected, one.current)
-    except (ConflictError, FileExistsError, FileNotFoundError):
+    except (ConflictError, FileNotFoundError):
         return "stale"
     return "removed" if one.expected is None else "written"
 
