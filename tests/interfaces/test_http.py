@@ -526,6 +526,12 @@ type: note
 """
 
 
+def test_a_long_note_is_answered_whole(shop, server):
+    Path(shop.root, "Long.md").write_text("# Long\n\n" + "a line of it\n" * 10_000 + "its end\n")
+    assert server.ask("GET", "/api/observations/Long.md").json["text"].endswith("its end\n")
+    assert "its end" in server.ask("GET", "/api/rendered/Long.md").json["html"]
+
+
 def test_a_note_is_shown_without_markup_of_its_own_or_anything_from_elsewhere():
     html = render_note(HOSTILE)["html"]
     assert not re.search(r"<(script|img|svg|b|iframe|style)\b", html)
@@ -540,6 +546,10 @@ def test_a_note_is_shown_without_markup_of_its_own_or_anything_from_elsewhere():
     assert "☑ done" in html
     assert "<table>" in html
     assert render_note("x" * 5_000_000)["html"].startswith("<pre>")
+    for depth in (40, 300, 3_000):
+        nested = "".join(f"{' ' * 2 * level}- level{level}\n" for level in range(depth))
+        assert f"level{depth - 1}" in render_note(nested)["html"], depth
+        assert f"deep{depth}" in render_note(">" * depth + f" deep{depth}")["html"]
 
 
 def test_a_preview_is_no_use_of_a_note(shop, server):

@@ -111,7 +111,7 @@ CALLS = {
     "entities": {"note": "decision-fruit"},
 }  # fmt: skip
 NEEDED = {
-    "id": "decision-fruit", "note": "decision-fruit", "query": "pears", "title": "Use pears", "prompt": "pears?",
+    "id": "decision-fruit", "note": "decision-fruit", "query": "pears", "title": "Use pears", "prompt": "pears?", "session": "s1",
 }  # fmt: skip
 # What cannot be done in that vault -> what the answer says.
 REFUSED = {"distill", "sync", "done", "promote", "retry", "embed", "extract", "history"}

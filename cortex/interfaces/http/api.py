@@ -81,7 +81,7 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
     call = bind(load_verb(route.verb), whole_declaration(route), given, request)
     call.values()  # what does not fit its type is told apart from what the verb refuses
     try:
-        if pages.has_pages(route.verb):
+        if route.verb in pages.MAX_NOTES:  # a text is whole: who edits it must not have a part
             answer, following = pages.answer_page(call, cursor)
         else:
             answer, following = call.answer(), ""
@@ -255,5 +255,5 @@ def answer_error(error: Exception) -> Response:
             f"a fault of Cortex: {type(error).__name__}", "the server's output has more"
         )
         return Response(data, 500, media_type="application/json")
-    status = next((code for kind, code in _STATUS_OF_ERROR if isinstance(error, kind)), 500)
+    status = next((code for kind, code in _STATUS_OF_ERROR if isinstance(error, kind)), 503)
     return Response(error_body(error.message, error.hint), status, media_type="application/json")

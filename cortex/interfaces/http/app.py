@@ -157,7 +157,8 @@ def _by_method(methods: dict[str, Route], call: _Call) -> _Handler:
             return _not_allowed(methods)
         try:
             values = await api.read_values(request, route)
-            if (version := request.headers.get("if-match")) and method == "PUT":
+            version = request.headers.get("if-match", "*")  # any
+            if version.strip() != "*" and method == "PUT":
                 values["version"] = version.strip().removeprefix("W/").strip('"')
             is_preview = method == "GET" and PREVIEW_HEADER in request.headers
             asker = "page" if PAGE_KEY in request.scope else "http"

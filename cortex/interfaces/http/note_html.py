@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from functools import cache
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 
 MAX_RENDERED_CHARS = 200_000  # a second of the renderer; what is longer is shown as plain text
+_MAX_NESTING = 10_000  # what lies deeper the renderer leaves out without a word
 RECORD_PAGE = "/record/"
 _WIKILINK_RE = lazy_re(r"!?\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]\n]{1,400}))?\]\]")
 _TASK_RE = lazy_re(r"\[([ xX])\] ")
@@ -33,11 +35,14 @@ def render_note(text: str) -> dict[str, Any]:
 
 def _render(text: str) -> str:
     """The markdown as HTML. Links to notes lead to their pages; an image is its name."""
-    if len(text) > MAX_RENDERED_CHARS:
-        escaped = nh3.clean_text(text)
-        return f"<pre>{escaped}</pre>"
+    try:
+        html = _renderer().render(text) if len(text) <= MAX_RENDERED_CHARS else ""
+    except RecursionError:  # lists in lists, some hundred deep
+        html = ""
+    if not html:
+        return f"<pre>{escape(text)}</pre>"
     return nh3.clean(
-        _renderer().render(text),
+        html,
         tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )  # fmt: skip
@@ -45,7 +50,9 @@ def _render(text: str) -> str:
 
 @cache
 def _renderer() -> MarkdownIt:
-    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_NESTING}).enable(
+        ["table", "strikethrough"]
+    )
     renderer.inline.ruler.before("link", "wikilink", _wikilink)
     renderer.inline.ruler.before("link", "task", _task)
     renderer.add_render_rule("image", _image_name)  # of elsewhere it would tell who reads what
@@ -82,4 +89,4 @@ def _task(state: StateInline, silent: bool) -> bool:
 def _image_name(
     _self: Any, tokens: Any, index: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
-    return f'<span class="image">{nh3.clean_text(tokens[index].content or tokens[index].attrs.get("src", ""))}</span>'
+    return f'<span class="image">{escape(tokens[index].content or tokens[index].attrs.get("src", ""))}</span>'

@@ -16,6 +16,7 @@ _REFUSALS = {
     "400": "it cannot be read", "401": "the token is missing", "403": "it is not allowed",
     "404": "there is no such note", "405": "the address has no such method", "409": "it conflicts with what is there", "412": "the note was changed meanwhile",
     "413": "it is too large", "415": "the body is no JSON", "422": "a value does not fit",
+    "503": "the vault cannot be used now",
 }  # fmt: skip
 _WORD = {
     "type": "string",

@@ -75,7 +75,7 @@ def declare(route: Route) -> Declaration:
     if route.path == EDGE_PATH:
         own = [Parameter("id", str, None, False, "FROM~KIND~TO", required=True, label="id")]
     own = [one._replace(required=one.required or one.label in route.path_names) for one in own]
-    own += [pages.CURSOR] if pages.has_pages(route.verb) else []
+    own += [pages.CURSOR] if route.verb in pages.MAX_NOTES else []
     return declared._replace(parameters=tuple(own))
 
 

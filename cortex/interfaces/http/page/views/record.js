@@ -69,7 +69,7 @@ function read(view) {
   const archive = () => (isAside ? act("restore", { ids: [note.id] }, "Restored")
     : act("archive", { id: note.id }, "Archived"));
   const pin = () => act("pin", { id: note.id, remove: isPinned }, isPinned ? "Unpinned" : "Pinned");
-  const isRecord = note.fields.id && note.fields.provenance && note.type !== "session";
+  const isRecord = note.fields.id && /(^|\/)records\//.test(note.path) && !note.cut;
   view.isEditing = false;
   fill(text, rendered(note.html),
     note.cut && h("p", { class: "quiet" }, "… cut: ", command(`cortex show ${note.id}`)));
