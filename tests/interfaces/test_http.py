@@ -328,17 +328,24 @@ def test_a_one_time_code_opens_the_page_once_and_the_cookie_outlives_the_server(
     os.geteuid() != 0 or sys.platform != "linux",
     reason="not run: it takes root, who may be anybody",
 )
-def test_a_code_that_another_user_of_this_machine_brings_opens_nothing(server):
-    code = Secrets(server.token).issue("code", 60, "x")
+def test_what_another_user_of_this_machine_got_hold_of_opens_nothing(server):
+    secrets = Secrets(server.token)
+    code, cookie = secrets.issue("code", 60, "x"), secrets.issue("cookie", 60)
     body = json.dumps({"code": code})
-    head = f"POST /api/login HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nContent-Type: application/json\\r\\nContent-Length: {len(body)}"
-    ask = (
-        "import os, socket\nos.setuid(65534)\n"
-        f"link = socket.socket()\nlink.connect((b'127.0.0.1', {server.port}))\n"
-        f"link.sendall(b'{head}\\r\\n\\r\\n' + {body.encode()!r})\nprint(link.recv(12)[9:])\n"
+    asked = (
+        f"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}",
+        f"GET /api/actions HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: cortex_{server.port}={cookie}\r\n\r\n",
     )
-    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert said.stdout == "b'403'\n"
+    for text in asked:
+        ask = (
+            "import os, socket\nos.setuid(65534)\n"
+            f"link = socket.socket()\nlink.connect((b'127.0.0.1', {server.port}))\n"
+            f"link.sendall({text.encode()!r})\nprint(link.recv(12)[9:])\n"
+        )
+        said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)  # fmt: skip
+        assert said.stdout == "b'403'\n", text
+    own = {"authorization": None, "cookie": f"cortex_{server.port}={cookie}"}
+    assert server.ask("GET", "/api/actions", **own).status == 200
     assert server.ask("POST", "/api/login", {"code": code}, authorization=None).status == 200
 
 

@@ -250,7 +250,7 @@ async def _calendar(call: _Call, _request: HttpRequest) -> Response:
 async def _login(site: Site, secrets: Secrets, request: HttpRequest) -> Response:
     """Take a one-time code for the cookie of a browser."""
     try:
-        if request.client and is_of_another_user(request.client.port, site.port):
+        if is_of_another_user(request.scope, site.port, site.names):
             raise api.ForbiddenError(
                 "another user of this machine asks", "their own memory is theirs"
             )

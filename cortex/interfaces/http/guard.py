@@ -177,6 +177,8 @@ class Guard:
         if path == doors.mcp or not self._secrets.holds("cookie", cookie):
             hint = "cortex web opens the page; a program sends Authorization: Bearer TOKEN"
             return _Refusal(401, "this needs the token", hint)
+        if is_of_another_user(scope, doors.port, doors.names):
+            return _Refusal(403, "another user of this machine asks", "their own memory is theirs")
         scope[PAGE_KEY] = True
         is_own = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
         if scope["method"] in _SAFE_METHODS or is_own:
@@ -225,9 +227,13 @@ def error_body(message: str, hint: str = "") -> bytes:
     return json.dumps({"error": message, "hint": hint}, ensure_ascii=True).encode()
 
 
-def is_of_another_user(client_port: int, server_port: int) -> bool:
-    """Whether a connection of this machine is known to be another user's, who may have read the code of `cortex web` among
-    the words of its browser's process. Linux tells; elsewhere nobody is known."""
+def is_of_another_user(scope: Scope, port: int, names: tuple[str, ...]) -> bool:
+    """Whether a connection of this machine is known to be another user's: who may have read the code of `cortex web`
+    among the words of its browser's process, or our cookie, which a browser hands to every port. Linux tells; elsewhere,
+    and behind a proxy, which is what names are for, nobody is known."""
+    client = scope.get("client")
+    if names or not client:
+        return False
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table, encoding="ascii") as file:
@@ -236,7 +242,7 @@ def is_of_another_user(client_port: int, server_port: int) -> bool:
             continue
         for row in rows[1:]:
             ports = [int(row[at].rpartition(":")[2], 16) for at in (1, 2)]
-            if ports == [client_port, server_port]:
+            if ports == [client[1], port]:
                 return int(row[7]) != os.getuid()
     return False
 
