@@ -80,16 +80,12 @@ def declare(route: Route) -> Declaration:
 
 
 def whole_declaration(route: Route) -> Declaration:
-    """The verb's declaration with all of its parameters, those of the route labelled as it calls them."""
+    """The verb's declaration with all parameters that a server offers, also those that the route fixes; each labelled as a
+    request calls it."""
     whole = for_servers(declaration_of(load_verb(route.verb)))
-    fixed = declaration_of(load_verb(route.verb)).parameters
     labels = {name: label for label, name in route.rename.items()}
-    own = tuple(
-        one._replace(label=labels.get(one.name, one.name))
-        for one in fixed
-        if one in whole.parameters or one.name in route.fixed
-    )
-    return whole._replace(parameters=own)
+    own = (one._replace(label=labels.get(one.name, one.name)) for one in whole.parameters)
+    return whole._replace(parameters=tuple(own))
 
 
 def given_to_verb(route: Route, declared: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import webbrowser
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from cortex.core.model.parameters import OUTSIDE_PATH, Between
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.extra import WEB, require
+from cortex.interfaces.listener import open_listener
 from cortex.vault import private, user_settings
 from cortex.vault.locate import Vault, nearest_vault_root
 from cortex.watcher.watch import render_unit
@@ -102,8 +102,8 @@ def web(
 ) -> ServeResult:
     """Open the page of the memory in a browser.
 
-    It starts the server where none runs. The address holds a code that opens the page once, within
-    two minutes; for it the browser is given what opens the page for 30 days.
+    It starts the server where none runs. The address holds a code that works once, within two
+    minutes; then the browser stays let in for 30 days.
 
     port: of the server; by default $CORTEX_PORT, else 7438
     token_file: the server's, where it has one of its own
@@ -184,7 +184,7 @@ def _run(
     names: tuple[str, ...] = (),
     opens: str = "",
 ) -> None:
-    """Serve until the process is ended; then `opens` was opened in a browser."""
+    """Serve until the process is ended. `opens` is an address that is opened in a browser meanwhile."""
     # 0.3 s, which asking for a unit does without.
     import uvicorn  # noqa: PLC0415
 
@@ -194,15 +194,8 @@ def _run(
     from cortex.vault.state.known_vaults import find_workplace  # noqa: PLC0415
 
     host, port = address
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        hint = "cortex web opens the page of a server that runs; --port takes another port"
-        message = f"cannot listen on {host}:{port}: {error.strerror}"
-        raise InvalidInputError(message, hint) from error
-    # asyncio sets it for sockets that name their protocol alone; without, each answer waits 40 ms.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    hint = "cortex web opens the page of a server that runs; --port takes another port"
+    listener = open_listener(host, port, _BACKLOG, hint)
     port = listener.getsockname()[1]
     # A vault that is named from elsewhere is looked at from its own folder: its project counts there.
     cwd = caller.cwd if nearest_vault_root(caller.cwd) == vault.root else vault.root

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.interfaces.listener import open_listener
 from cortex.interfaces.mcp.sdk_server import sdk_server
 from cortex.interfaces.mcp.server import ToolServer, free_memory, lean_memory
 
@@ -159,16 +160,7 @@ def listen(tools: ToolServer, address: tuple[str, int], token: str, names: Seque
     """Serve any number of clients that bring the token until the process is ended. `names` are those
     under which others may reach it beside this machine's loopback."""
     host, port = address
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        hint = "choose another port; 0 takes a free one"
-        raise InvalidInputError(
-            f"cannot listen on {host}:{port}: {error.strerror}", hint
-        ) from error
-    # asyncio sets it for sockets that name their protocol alone; without, each answer waits 40 ms.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener = open_listener(host, port, _BACKLOG, "choose another port; 0 takes a free one")
     listener.setblocking(False)
     port = listener.getsockname()[1]
     known = [*_LOOPBACK[:2], "[::1]", host, socket.gethostname(), *names]
