@@ -91,3 +91,22 @@ export async function violations(page) {
 
 /** The p-th share of numbers, as 0.95. */
 export const share = (numbers, p) => [...numbers].sort((a, b) => a - b)[Math.ceil(numbers.length * p) - 1];
+
+/** Walks the walk that the command line names, on a server and in a browser of its own; `prepare` gets the browser first. */
+export async function walk(walks, prepare = () => {}) {
+  const server = await new Server().start();
+  try {
+    const opened = await open(server);
+    await prepare(opened);
+    try {
+      await walks[process.argv[2]]({ ...opened, server, self: opened });
+    } catch (error) {
+      if (process.env.PICTURE) await opened.page.screenshot({ path: process.env.PICTURE });
+      await opened.browser.close();
+      throw error;
+    }
+    await opened.close();
+  } finally {
+    await server.kill();
+  }
+}

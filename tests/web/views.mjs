@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cortex, go, open, Server, violations } from "./browser.mjs";
+import { cortex, go, open, violations, walk } from "./browser.mjs";
 
 const { VAULT } = process.env;
 const VIEWS = [
@@ -226,13 +226,9 @@ async function access({ server }) {
   }
 }
 
-const WALKS = { actions, review, shows, graph, speed, access };
-
-const server = await new Server().start();
-try {
-  const opened = await open(server);
+await walk({ actions, review, shows, graph, speed, access }, async ({ page }) => {
   // Counts what was taken back, since the status line says the same words twice.
-  await opened.page.addInitScript(() => {
+  await page.addInitScript(() => {
     globalThis.undone = 0;
     let last = "";
     const look = () => {
@@ -242,14 +238,4 @@ try {
     };
     addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document.querySelector("#status"), { childList: true }));
   });
-  try {
-    await WALKS[process.argv[2]]({ ...opened, server, self: opened });
-  } catch (error) {
-    if (process.env.PICTURE) await opened.page.screenshot({ path: process.env.PICTURE });
-    await opened.browser.close();
-    throw error;
-  }
-  await opened.close();
-} finally {
-  await server.kill();
-}
+});

@@ -1,7 +1,7 @@
 // Walks through the page as a person does: node walk.mjs NAME
 
 import assert from "node:assert/strict";
-import { cortex, go, open, Server, share, violations } from "./browser.mjs";
+import { cortex, go, open, share, violations, walk } from "./browser.mjs";
 
 const { SESSION, LONG_SESSION } = process.env;
 const VIEWS = ["/search", "/search?q=index", "/briefing?project=cache", "/session", `/session/${SESSION}`, "/live", "/record/RECORD"];
@@ -332,19 +332,4 @@ async function typed(page, words) {
   return { times, longest: await page.evaluate(() => Math.max(0, ...globalThis.tasks)) };
 }
 
-const WALKS = { find, edit, clash, wrong, live, hostile, unsaved, access, keyboard, speed };
-
-const server = await new Server().start();
-try {
-  const opened = await open(server);
-  try {
-    await WALKS[process.argv[2]]({ ...opened, server, self: opened });
-  } catch (error) {
-    if (process.env.PICTURE) await opened.page.screenshot({ path: process.env.PICTURE });
-    await opened.browser.close();
-    throw error;
-  }
-  await opened.close();
-} finally {
-  await server.kill();
-}
+await walk({ find, edit, clash, wrong, live, hostile, unsaved, access, keyboard, speed });
