@@ -12,6 +12,7 @@ from cortex.core.model.problem import (
     InvalidInputError as InvalidInputError,
     NotFoundError as NotFoundError,
 )
+from cortex.operations.care.calendar import Calendar
 from cortex.operations.care.doctor import DoctorResult
 from cortex.operations.care.embed import EmbedResult, RebuildResult
 from cortex.operations.care.hooks import HooksResult
@@ -21,7 +22,6 @@ from cortex.operations.care.status import StatusResult
 from cortex.operations.distill.distill import DistillResult
 from cortex.operations.distill.extract import ExtractResult
 from cortex.operations.find.actions import ActionHit, MeetingHit, PlanHit
-from cortex.operations.find.calendar import Calendar
 from cortex.operations.find.changes import ChangeFeed
 from cortex.operations.find.entities import EntityMentions, TopicListing
 from cortex.operations.find.graph import NoteGraph

@@ -14,7 +14,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "recall": ("operations.find.recall", "recall"),
     "remind": ("operations.find.remind", "remind"),
     "timeline": ("operations.find.timeline", "timeline"),
-    "calendar": ("operations.find.calendar", "calendar"),
+    "calendar": ("operations.care.calendar", "calendar"),
     "changes": ("operations.find.changes", "changes"),
     "show": ("operations.find.show", "show"),
     "open": ("operations.find.open", "open"),

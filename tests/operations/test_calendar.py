@@ -11,7 +11,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.interfaces.cli import render
 from cortex.interfaces.cli.render import as_json
 from cortex.interfaces.cli.view import View
-from cortex.operations.find.calendar import CalendarDay, calendar
+from cortex.operations.care.calendar import CalendarDay, calendar
 from cortex.vault.state import access_log
 
 NOTES = """=== records/decision/a.md
