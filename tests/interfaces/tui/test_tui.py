@@ -343,7 +343,7 @@ def test_what_changes_on_the_disk_is_shown_and_the_cursor_stays(shop, monkeypatc
         Path(shop.root, "records/gotcha/webhooks-ffffff.md").write_text(
             new.replace("11-21", "11-23")
         )
-        for _ in range(200):
+        for _ in range(3_000):
             await asyncio.sleep(0.02)
             if "Webhooks" in seen.text("rows"):
                 break
