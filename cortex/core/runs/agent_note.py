@@ -1,0 +1,269 @@
+"""An agent as its note `agents/<name>.md` says: frontmatter for how it runs, the body is its prompt.
+A key that is not understood is a problem, and an agent with a problem does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cortex.core.model.event import is_project_name
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.notes import note as notes
+from cortex.core.notes.yaml_subset import FieldValue
+from cortex.core.ranking import query as queries
+from cortex.core.runs.run_config import NO_TOOLS, READ_TOOLS, TIERS, TOOLS
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import RESERVED_STEMS, one_of
+from cortex.core.text.value import NamedTuple
+
+FOLDER = "agents"
+BASE_NAME, DEFAULT_NAME = "journal", "default"  # the shared base prompt; the agent without a note
+MAX_AGENT_BYTES = 256 * 1024
+OUTPUTS = (MARKDOWN, JSON) = ("md", "json")
+FACET_MODES = (ALL_FACETS, ACTIVE_FACETS, NO_FACETS) = ("all", "active", "none")
+CATCH_UPS = ("none", "one", "all")
+MAX_TIMEOUT_SECONDS = 24 * 3600.0
+_MAX_LOADED, _LOADED = 100, 20  # records that `load` brings: at the most, without `number:`
+_NOW = "2000-01-01T00:00:00Z"  # for the form of a query, which it does not change
+
+_NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_WORD_RE = lazy_re(r"[^\x00-\x1f\x7f]{1,200}")
+_NUMBER_RE = lazy_re(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
+_SCHEDULE_RE = lazy_re(
+    r"daily|weekly|hourly|segment|cron:?(?: [0-9*/,-]{1,60}){5}|[1-9][0-9]{0,3}[mh] before meeting"
+)
+_LOAD_NUMBER_RE = lazy_re(r"(?:^|\s)number:([0-9]{1,9})(?=\s|$)")
+_ENV_NAME_RE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+# What changes which program runs, whom it asks, or what Cortex itself does.
+_STEERING_ENV_RE = lazy_re(
+    r"(?i:PATH|HOME|ENV|BASH_ENV|SHELL|IFS|(?:LD|DYLD|PYTHON|NODE|NPM|GIT|SSL|XDG)_?.*|.*_BASE_URL"
+    r"|.*_ENDPOINT|.*_PROXY|CORTEX_(?:VAULT|OFF|HOOK|RUN|MODEL_RUN|MCP|EMBEDDER|ENGINE|GIT|PAGER"
+    r"|PORT|WORKSPACE|MEMORY|FACET|DAY|SEGMENT)(?:_.*)?)"
+)
+_OBSIDIAN_KEYS = (
+    "type",
+    "id",
+    "tags",
+    "aliases",
+    "cssclasses",
+    "created",
+    "updated",
+    "description",
+)
+
+
+class Agent(NamedTuple):
+    """What the note of an agent says."""
+
+    name: str
+    title: str = ""
+    prompt: str = ""  # the body
+    provider: str = ""
+    tier: str = ""
+    max_tokens: int = 0  # 0: not said
+    schedule: str = ""
+    priority: int = 0  # lower numbers first; 0: not scheduled
+    facets: str = NO_FACETS  # for which it runs, once for each
+    always: bool = False  # also for a facet without activity
+    muted: tuple[str, ...] = ()  # facets for which it does not run
+    timeout: float = 600.0  # seconds
+    output: str = ""
+    tools: str = READ_TOOLS
+    env: tuple[tuple[str, str], ...] = ()
+    load: str = ""  # a query: which records it is given
+    max_cost_usd: float | None = None
+    catch_up: str = "one"  # which of the missed runs are made good
+    keep: int = 0  # runs that are kept; 0: all
+    disabled: bool = False
+    record: str = "note"  # the type of the record that its result becomes
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether it makes a text of captured events, without tools."""
+        return bool(self.output) and self.tools == NO_TOOLS
+
+
+def read_agent(data: bytes, path: str) -> tuple[Agent, list[Problem]]:
+    """The agent in a note, and what keeps it from running; raises nothing."""
+    name = path.rpartition("/")[2].removesuffix(".md")
+    problems = [Problem(path, message, hint) for message, hint in _wrong_name(name)]
+    if len(data) > MAX_AGENT_BYTES:
+        message = f"is larger than {MAX_AGENT_BYTES // 1024} kB"
+        return Agent(name), [*problems, Problem(path, message, "shorten its prompt")]
+    note = notes.read(data, path)
+    problems += note.problems
+    chosen = dict[str, Any]()  # each form gives its field's type
+    for key, value in note.fields.items():
+        form = _FORMS.get(key)
+        if key in _OBSIDIAN_KEYS or (form and value is None):
+            continue
+        message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
+        if form:
+            try:
+                chosen[key] = form[0](value)
+                continue
+            except ValueError as error:
+                message, hint = f"{key} is not understood", str(error) or f"write {key}: {form[1]}"
+        line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
+        problems.append(Problem(f"{path}:{line}", message, hint))
+    if chosen.get("output"):
+        chosen.setdefault("tools", NO_TOOLS)
+    named = {"name": name, "title": note.title, "prompt": note.text.strip()}
+    agent = Agent(**{**chosen, **named})
+    return agent, [*problems, *(Problem(path, *said) for said in _wrong_together(agent, note))]
+
+
+def is_agent_name(name: str) -> bool:
+    """Whether a note of an agent may be called so."""
+    return not _wrong_name(name)
+
+
+def _wrong_name(name: str) -> list[tuple[str, str]]:
+    if not _NAME_RE.fullmatch(name):
+        message = f"{name[:80]!r} is no name of an agent"
+        return [(message, "use lower-case letters, digits and `-`, such as weekly-review")]
+    if name in (BASE_NAME, DEFAULT_NAME) or name in RESERVED_STEMS:
+        return [(f"{name} is a reserved name", "rename the note")]
+    return []
+
+
+def _wrong_together(agent: Agent, note: notes.Note) -> list[tuple[str, str]]:
+    """What is wrong though each key is right for itself."""
+    found = []
+    said = note.fields
+    if not agent.prompt:
+        found.append(("has no prompt", "write below the closing --- what it is to do"))
+    if agent.schedule and not agent.priority and not said.get("priority"):
+        hint = "write priority: 10 (10-30 generators, 40-60 analysis, 90 and more late)"
+        found.append(("is scheduled and has no priority", hint))
+    if agent.schedule == "segment" and agent.always:
+        hint = "take always out: a segment's facets are those that a generator found in it"
+        found.append(("always is not for agents of segments", hint))
+    return found
+
+
+def parse_load(text: str) -> tuple[str, int]:
+    """The query of `load` without its `number:`, and how many records are wanted.
+    Raises `InvalidInputError`."""
+    number = min([int(found[1]) for found in _LOAD_NUMBER_RE.finditer(text)] or [_LOADED])
+    query = _LOAD_NUMBER_RE.sub(" ", text).strip()
+    parsed = queries.parse(query, _NOW)
+    if parsed.unknown or not 0 < number <= _MAX_LOADED:
+        message = f"{' '.join(parsed.unknown) or number} is not understood"
+        hint = f"as in cortex search: type:decision since:7d number:20; at most {_MAX_LOADED}"
+        raise InvalidInputError(message, hint)
+    return query, number
+
+
+def env_fault(name: str, allowed: tuple[str, ...] | None = None) -> str:
+    """Why neither a note nor a request may set this variable; empty if it may. `allowed` are the
+    names that the user has listed beside `CORTEX_*`; None: they are not asked."""
+    if not _ENV_NAME_RE.fullmatch(name):
+        return f"{name[:80]!r} is no name of a variable"
+    if _STEERING_ENV_RE.fullmatch(name):
+        return f"{name} changes what is run or asked, and is the user's alone"
+    if allowed is not None and not name.startswith("CORTEX_") and name not in allowed:
+        return f"{name} is not among env of [agents] in the user's settings"
+    return ""
+
+
+def _texts(value: FieldValue) -> tuple[str, ...]:
+    """A list of texts, or one text as a list. `ValueError` for anything else."""
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) and _WORD_RE.fullmatch(item) for item in items):
+        raise ValueError
+    return tuple(item for item in items if isinstance(item, str))
+
+
+def _text(value: FieldValue) -> str:
+    return _texts([value])[0]
+
+
+def _word(words: tuple[str, ...]) -> Callable[[FieldValue], str]:
+    def read(value: FieldValue) -> str:
+        if value not in words:
+            raise ValueError(one_of(str(value)[:40], words))
+        return _text(value)
+
+    return read
+
+
+def _number(least: float, most: float) -> Callable[[FieldValue], float]:
+    def read(value: FieldValue) -> float:
+        if not _NUMBER_RE.fullmatch(_text(value)) or not least <= float(_text(value)) <= most:
+            raise ValueError
+        return float(_text(value))
+
+    return read
+
+
+def _whole(least: int, most: int) -> Callable[[FieldValue], int]:
+    def read(value: FieldValue) -> int:
+        if not _text(value).isdecimal():
+            raise ValueError
+        return int(_number(least, most)(value))
+
+    return read
+
+
+def _flag(value: FieldValue) -> bool:
+    if value in (True, False):
+        return value is True
+    raise ValueError
+
+
+def _read_schedule(value: FieldValue) -> str:
+    if not _SCHEDULE_RE.fullmatch(_text(value)):
+        raise ValueError
+    return _text(value)
+
+
+def _read_facets(value: FieldValue) -> tuple[str, ...]:
+    if not all(map(is_project_name, _texts(value))):
+        raise ValueError
+    return _texts(value)
+
+
+def _read_env(value: FieldValue) -> tuple[tuple[str, str], ...]:
+    pairs = [one.partition("=") for one in _texts(value)]
+    if fault := next(filter(None, (env_fault(name) for name, _, _ in pairs)), ""):
+        raise ValueError(fault)
+    if not all(sign for _, sign, _ in pairs):
+        raise ValueError
+    return tuple({name: text for name, _, text in pairs}.items())
+
+
+def _read_load(value: FieldValue) -> str:
+    try:
+        parse_load(_text(value))
+    except InvalidInputError as error:
+        raise ValueError(f"{error.message}: {error.hint}") from error
+    return _text(value)
+
+
+# Key -> how its value is read, which raises `ValueError`; what to write.
+_FORMS: dict[str, tuple[Callable[[FieldValue], object], str]] = {
+    "title": (_text, "a text"),
+    "provider": (_text, "anthropic, or another name of your settings"),
+    "tier": (_word(TIERS), "flash"),
+    "max_tokens": (_whole(1, 1_000_000), "a number of tokens"),
+    "schedule": (
+        _read_schedule,
+        'daily, weekly, hourly, segment, "cron: 30 2 * * *" or 30m before meeting',
+    ),
+    "priority": (_whole(1, 99), "a number from 1 to 99"),
+    "facets": (_word(FACET_MODES), "active"),
+    "always": (_flag, "true"),
+    "muted": (_read_facets, "[personal]"),
+    "timeout": (_number(0.001, MAX_TIMEOUT_SECONDS), "seconds, at most a day: 600"),
+    "output": (_word(OUTPUTS), "md"),
+    "tools": (_word(TOOLS), "read"),
+    "env": (_read_env, "a list such as [NAME=value]"),
+    "load": (_read_load, "type:decision since:7d"),
+    "max_cost_usd": (_number(0, 10_000), "dollars: 0.50"),
+    "catch_up": (_word(CATCH_UPS), "one"),
+    "keep": (_whole(1, 100_000), "a number of runs"),
+    "disabled": (_flag, "true"),
+    "record": (_word(RECORD_TYPES), "note"),
+}
