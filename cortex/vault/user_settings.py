@@ -63,7 +63,7 @@ def settings_file() -> str:
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
     """The settings below `[distill]`, and what is wrong with them. If they cannot be
     read, the defaults, which have no command."""
-    table, problem = _load_table("distill")
+    table, problem = load_table("distill")
     return (
         _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])
     )
@@ -72,7 +72,7 @@ def load_distill() -> tuple[DistillSettings, list[Problem]]:
 def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
     """The settings below `[semantic]`, each overruled by its variable, and what is wrong with them.
     If unreadable, no embedder."""
-    table, problem = _load_table("semantic")
+    table, problem = load_table("semantic")
     if problem is not None:
         return SemanticSettings("off"), [problem]
     names = SemanticSettings._fields
@@ -91,10 +91,10 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
 
 def allows_hard_delete() -> bool:
     """Whether `hard_delete` below `[serve]` lets the server of REST remove a record's file."""
-    return _load_table("serve")[0].get("hard_delete") is True
+    return load_table("serve")[0].get("hard_delete") is True
 
 
-def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
+def load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
     """A table of the user's settings; empty if it is missing or, with a problem, if it cannot be read."""
     path = settings_file()
     if fault := files.why_unreadable(path, follow=True):

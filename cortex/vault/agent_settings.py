@@ -1,0 +1,228 @@
+"""Who runs agents on this machine, as the user's own `config.toml` says: providers and their programs,
+models by tier, prices, limits. No note of a vault can name any of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
+
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.runs.run_config import TIERS
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import one_of
+from cortex.core.text.value import NamedTuple
+from cortex.vault.user_settings import load_table, settings_file
+
+PROTOCOLS = (CLAUDE, CODEX, GEMINI, NDJSON, OPENAI_COMPATIBLE) = (
+    "claude", "codex", "gemini", "ndjson", "openai-compatible",
+)  # fmt: skip
+# Shipped: provider -> its protocol, and a model for each tier.
+_SHIPPED = {
+    "anthropic": (CLAUDE, ("opus", "sonnet", "haiku")),
+    "openai": (CODEX, ("gpt-5.5", "gpt-5.4", "gpt-5.4-mini")),
+    "google": (GEMINI, ("pro", "flash", "flash-lite")),
+}
+_CONTEXTS = {"agents.*": "flash"}
+_NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+Form: TypeAlias = Callable[[Any], bool]  # whether a value can be that of a setting
+
+
+class ProviderSettings(NamedTuple):
+    """A provider of models, and how it is asked."""
+
+    name: str
+    protocol: str
+    command: tuple[str, ...] = ()  # empty: the shipped one of the protocol; so is `resume`
+    resume: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()  # further variables of the user's that its program is given
+    models: Mapping[str, str] = {}  # by tier
+    url: str = ""
+    key_variable: str = ""
+
+
+class Price(NamedTuple):
+    """Dollars for a million tokens of a model."""
+
+    input: float
+    output: float
+    cached: float | None = None  # None: as `input`
+
+
+class AgentSettings(NamedTuple):
+    """What the user says of agents."""
+
+    schedules: bool = False  # whether `cortex tick` runs schedules on this machine
+    requests: tuple[str, ...] = ()  # mcp, http: which may start runs beside the command line
+    provider: str = "anthropic"  # where an agent names none; empty: the settings cannot be read
+    slots: int = 2  # runs at once
+    idle: float = 120.0  # seconds without an event, after which a run is ended
+    env: tuple[str, ...] = ()  # names of further variables that runs are given, and notes may set
+    contexts: Mapping[str, str] = _CONTEXTS  # pattern of `agents.NAME` -> tier; the longest holds
+    providers: Mapping[str, ProviderSettings] = {}
+    prices: Mapping[str, Price] = {}  # by model
+
+
+def load_agents() -> tuple[AgentSettings, list[Problem]]:
+    """The settings of agents, and what is wrong with them. What is wrong is left out, a shipped
+    default with it: no other provider, program or model is asked than the one that was meant."""
+    problems: list[Problem] = []
+    tables: dict[str, Mapping[str, Any]] = {}
+    for name in ("agents", "tiers", "providers", "prices"):
+        table, problem = load_table(name)
+        if problem is not None:
+            return AgentSettings(provider=""), [problem]
+        tables[name] = table
+    said = dict(tables["agents"])
+    contexts = _table(said.pop("contexts", {}), "agents.contexts", problems)
+    values = _read("agents", said, _AGENT_FORMS, problems)
+    if "provider" in said:
+        values.setdefault("provider", "")
+    tiers = _read("agents.contexts", contexts, dict.fromkeys(contexts, _TIER), problems)
+    return AgentSettings(
+        **values,
+        contexts={**_CONTEXTS, **dict.fromkeys(contexts, ""), **tiers},
+        providers=_read_providers(tables["providers"], tables["tiers"], problems),
+        prices=_read_prices(tables["prices"], problems),
+    ), problems
+
+
+def resolve_model(
+    settings: AgentSettings, name: str, provider: str, tier: str, model: str
+) -> tuple[str, str, str]:
+    """The provider, tier and model that answer for the agent `name`, of which each may be given.
+    Raises `CortexError`, which names the setting, where none is said: nothing else is asked."""
+    path = settings_file()
+    provider = provider or settings.provider
+    if not provider:
+        raise CortexError(
+            "no provider is named", f'write provider = "anthropic" below [agents] in {path}'
+        )
+    if provider not in settings.providers:
+        known = ", ".join(sorted(settings.providers)) or "none that can be used"
+        hint = f"write [providers.{provider}] in {path}, or name another one: {known}"
+        raise CortexError(f"there is no provider {provider!r}", hint)
+    if model:
+        return provider, tier, model
+    matching = [one for one in settings.contexts if fnmatchcase(f"agents.{name}", one)]
+    tier = tier or (settings.contexts[max(matching, key=len)] if matching else "")
+    if tier not in TIERS:
+        message = f"there is no tier {tier!r}" if tier else f"no tier is said for agents.{name}"
+        raise CortexError(message, f'write "agents.*" = "flash" below [agents.contexts] in {path}')
+    if not (model := settings.providers[provider].models.get(tier, "")):
+        message = f"{provider} has no model of the tier {tier}"
+        raise CortexError(message, f'write {provider} = "MODEL" below [tiers.{tier}] in {path}')
+    return provider, tier, model
+
+
+def _read_providers(
+    said: Mapping[str, object], tiers: Mapping[str, object], problems: list[Problem]
+) -> dict[str, ProviderSettings]:
+    names = [*_SHIPPED, *(name for name in said if name not in _SHIPPED)]
+    models = {
+        name: dict(zip(TIERS, _SHIPPED.get(name, ("", ()))[1], strict=False)) for name in names
+    }
+    by_tier = _read("tiers", tiers, dict.fromkeys(TIERS, (_IS_TABLE, "a table")), problems)
+    for tier, table in by_tier.items():
+        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(names, _MODEL), problems)
+        for name in table.keys() & models.keys():
+            models[name][tier] = chosen.get(name, "")
+    found = {}
+    for name in names:
+        place, before = f"providers.{name}", len(problems)
+        values = _read(
+            place, _table(said.get(name, {}), place, problems), _PROVIDER_FORMS, problems
+        )
+        protocol = values.setdefault("protocol", _SHIPPED.get(name, ("",))[0])
+        needed = {NDJSON: "command", OPENAI_COMPATIBLE: "url", "": "protocol"}.get(protocol, "")
+        if not _NAME_RE.fullmatch(name):
+            _add(problems, place, "is no name", "use lower-case letters, digits and `-`")
+        elif needed and not values.get(needed) and len(problems) == before:
+            _add(problems, place, f"has no {needed}", f"it is {_PROVIDER_FORMS[needed][1]}")
+        if len(problems) == before:
+            found[name] = ProviderSettings(name=name, models=models[name], **values)
+    return found
+
+
+def _read_prices(said: Mapping[str, object], problems: list[Problem]) -> dict[str, Price]:
+    found, forms = {}, dict.fromkeys(Price._fields, _DOLLARS)
+    for model, value in said.items():
+        place, before = f'prices."{model[:80]}"', len(problems)
+        values = _read(place, _table(value, place, problems), forms, problems)
+        if len(problems) == before and not {"input", "output"} <= values.keys():
+            _add(problems, place, "needs input and output", f"they are {_DOLLARS[1]}")
+        if len(problems) == before:
+            found[model] = Price(**values)
+    return found
+
+
+def _read(
+    place: str,
+    table: Mapping[str, Any],
+    forms: Mapping[str, tuple[Form, str]],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """The values of a table that have their form, lists as tuples; each other one is a problem."""
+    chosen = dict[str, Any]()
+    for key, value in table.items():
+        is_right, form = forms.get(key, (None, ""))
+        if is_right is None:
+            _add(problems, place, f"{key[:80]} is no setting", one_of(key[:80], (*forms,)))
+        elif is_right(value):
+            chosen[key] = tuple(value) if isinstance(value, list) else value
+        else:
+            _add(problems, place, f"{key[:80]} is not understood", f"it is {form}")
+    return chosen
+
+
+def _table(value: object, place: str, problems: list[Problem]) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    _add(problems, place, "is no table", f"write [{place}]")
+    return {}
+
+
+def _add(problems: list[Problem], place: str, message: str, hint: str) -> None:
+    problems.append(Problem(settings_file(), f"[{place}] {message}", hint))
+
+
+def _like(pattern: str) -> Form:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def _list_of(is_right: Form, least: int = 0) -> Form:
+    return lambda value: (
+        isinstance(value, list) and len(value) >= least and all(map(is_right, value))
+    )
+
+
+def _number(least: float, most: float) -> Form:
+    return lambda value: type(value) in (int, float) and least <= value <= most  # never NaN
+
+
+_IS_TABLE: Form = lambda value: isinstance(value, dict)  # noqa: E731  as the others
+_IS_TEXT, _IS_VARIABLE = (
+    _like(r"[^\x00-\x20\x7f][^\x00-\x1f\x7f]*"),
+    _like("[A-Za-z_][A-Za-z0-9_]*"),
+)
+_VARIABLES = (_list_of(_IS_VARIABLE), "a list of names of variables")
+_MODEL = (_IS_TEXT, "the name of a model")
+_DOLLARS = (_number(0, 1_000_000), "dollars for a million tokens")
+_TIER = (_like("|".join(TIERS)), "pro, flash or lite")
+_AGENT_FORMS: dict[str, tuple[Form, str]] = {
+    "schedules": (lambda value: isinstance(value, bool), "true or false"),
+    "requests": (_list_of(_like("mcp|http")), 'a list of "mcp" and "http"'),
+    "provider": (_IS_TEXT, "the name of a provider"),
+    "slots": (lambda value: type(value) is int and 1 <= value <= 32, "a number from 1 to 32"),
+    "idle": (_number(1, 86_400), "seconds, at most a day"),
+    "env": _VARIABLES,
+}
+_PROVIDER_FORMS: dict[str, tuple[Form, str]] = {
+    "protocol": (_like("|".join(PROTOCOLS)), f"one of {', '.join(PROTOCOLS)}"),
+    "command": (_list_of(_IS_TEXT, 1), 'a list of words: command = ["my-agent", "{model}"]'),
+    "resume": (_list_of(_IS_TEXT, 1), 'a list of words: resume = ["my-agent", "{session}"]'),
+    "env": _VARIABLES,
+    "url": (_like(r"https?://[^\s@]+"), 'an address: url = "http://127.0.0.1:11434/v1"'),
+    "key_variable": (_IS_VARIABLE, "the name of a variable"),
+}
