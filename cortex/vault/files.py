@@ -220,6 +220,13 @@ def read(root: str, path: str, limit: int | None = None) -> bytes:
         raise NotFoundError(f"there is no {path} in the vault", hint) from None
 
 
+def open_to_append(root: str, path: str) -> int:
+    """The descriptor of a regular file, to read it and to append to it. Raises as `open_regular`."""
+    parent, name = _split_checked(path)
+    with open_folder(root, parent) as place:
+        return open_regular(name, os.O_RDWR | os.O_APPEND, at=place.fd)
+
+
 def iter_chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
     """The bytes of a regular file from `start` on, a megabyte at a time."""
     parent, name = _split_checked(path)

@@ -1,0 +1,227 @@
+"""The notes of runs on the disk: `runs/queue`, where requests wait, `runs/active`, `runs/YYYY/MM`.
+
+An event is one write at the end of the file. Who runs a run holds its lock in the state folder
+(`run_state.hold`), not one on the note: an editor may put another file in the note's place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.runs import run_event, run_note
+from cortex.core.runs.run_event import RunEvent
+from cortex.core.runs.run_note import Run, RunRequest
+from cortex.vault import files, private
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_state
+
+QUEUE, ACTIVE, RUNS = "runs/queue", "runs/active", "runs"
+MAX_RUN_BYTES = 64 << 20  # of a note that is read
+_SYNC_SECONDS = 0.2  # the longest that an event is not on the disk
+_IGNORED = b"/active/\n/queue/\n"
+
+
+def run_path(vault: Vault, folder: str, id_: str) -> str:
+    """The vault-relative path of the note of a run that waits or is active."""
+    return vault.layout().path(f"{folder}/{id_}.md")
+
+
+def list_runs(vault: Vault, folder: str) -> list[str]:
+    """The ids of the runs in `runs/queue` or `runs/active`, oldest first."""
+    names = files.list_notes(vault.root, vault.layout().path(folder))
+    return [name[:-3] for name in names if run_note.is_run_id(name[:-3])]
+
+
+def list_ended(vault: Vault) -> Iterator[str]:
+    """The ids of the runs that have ended, newest first."""
+    root, layout = vault.root, vault.layout()
+    for year in reversed(files.list_names(root, layout.path(RUNS))):
+        if not (len(year) == 4 and year.isdecimal()):
+            continue
+        for month in reversed(files.list_names(root, layout.path(f"{RUNS}/{year}"))):
+            names = files.list_notes(root, layout.path(f"{RUNS}/{year}/{month}"))
+            yield from (name[:-3] for name in reversed(names) if run_note.is_run_id(name[:-3]))
+
+
+def find_run(vault: Vault, id_: str) -> Run:
+    """A run, wherever its note lies now. Raises `NotFoundError`."""
+    layout = vault.layout()
+    places = (run_path(vault, QUEUE, id_), run_path(vault, ACTIVE, id_), layout.path(run_note.sealed_path(id_)))  # fmt: skip
+    for path in (*places, *places[1:]):  # it may move on while we look
+        with suppress(NotFoundError):
+            return run_note.read_run(files.read(vault.root, path, MAX_RUN_BYTES), path)
+    raise NotFoundError(f"there is no run {id_}", "cortex run list names them")
+
+
+def load_event(vault: Vault, run: Run, event: RunEvent) -> RunEvent:
+    """An event with all that it says, where part of it lies beside the note."""
+    if not isinstance(event.get("file"), str) or "sha256" not in event:
+        return event
+    path = f"{run.path[:-3]}.d/{event['seq']}.json"
+    with suppress(CortexError, OSError):
+        whole = run_event.decode_json(files.read(vault.root, path, MAX_RUN_BYTES))
+        return whole if isinstance(whole, dict) else event
+    return event
+
+
+def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
+    """Write a request, durably; its path. The values of its variables are remembered before. Raises
+    `FileExistsError` for an id that there is."""
+    root, layout = vault.root, vault.layout()
+    if files.exists(root, layout.path(run_note.sealed_path(id_))):
+        raise FileExistsError(id_)
+    with suppress(FileExistsError):
+        files.create(root, layout.path(f"{RUNS}/.gitignore"), _IGNORED)
+    path = run_path(vault, QUEUE, id_)
+    event = run_event.complete({"event": "request", **_said(request)}, id_, 0, now[:-1] + ".000Z")
+    if len(run_event.encode_line(event)) > run_event.MAX_EVENT_BYTES:
+        event, data = run_event.set_aside(event, f"{id_}.d/0.json")
+        files.create(root, f"{path[:-3]}.d/0.json", data)
+    files.create(root, path, run_note.compose_request(id_, request, event, now))
+    return path
+
+
+def _said(request: RunRequest) -> dict[str, Any]:
+    """What a request says, without what it leaves open."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in request._asdict().items()
+        if value
+    }
+
+
+class ActiveRun:
+    """A run whose note this process has locked: its events, and where the next goes."""
+
+    def __init__(self, vault: Vault, id_: str, lock: int) -> None:
+        self.vault, self.id, self.lock = vault, id_, lock
+        self.path = run_path(vault, ACTIVE, id_)
+        self.fd = fd = files.open_to_append(vault.root, self.path)
+        data = files.read_fd(fd, MAX_RUN_BYTES)
+        run = run_note.read_run(data, self.path)
+        self.request, self.events = run.request, list(run.events)
+        self.is_torn = not data.endswith(b"\n")  # a write was cut off
+        self.unsynced_since = 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        """True once there is a terminal event."""
+        return bool(self.events) and self.events[-1]["event"] in run_event.TERMINAL
+
+    def append(
+        self, event: Mapping[str, Any], now: str, clean: Callable[[str], str]
+    ) -> RunEvent | None:
+        """Append an event, each text in it `clean`; None after a terminal one. What must not be lost
+        is on the disk when this returns. Raises `OSError`."""
+        if self.has_ended:
+            return None
+        whole = run_event.complete(run_event.with_texts(dict(event), clean), self.id, len(self.events), now)  # fmt: skip
+        line = run_event.encode_line(whole)
+        if len(line) > run_event.MAX_EVENT_BYTES:
+            file = f"{self.id}.d/{whole['seq']}.json"
+            whole, data = run_event.set_aside(whole, file)
+            files.create(self.vault.root, f"{self.path[:-3]}.d/{whole['seq']}.json", data)
+            line = run_event.encode_line(whole)
+        self._follow_edit()
+        self._write(line.encode())
+        self.events.append(whole)
+        self.unsynced_since = self.unsynced_since or time.monotonic()
+        self.sync(at_once=whole["event"] in run_event.SYNCED)
+        run_state.poke(self.vault)
+        return whole
+
+    def sync(self, *, at_once: bool = False) -> None:
+        """Make durable what was appended, if it is due."""
+        since = self.unsynced_since
+        if since and (at_once or time.monotonic() - since >= _SYNC_SECONDS):
+            os.fdatasync(self.fd) if hasattr(os, "fdatasync") else os.fsync(self.fd)
+            self.unsynced_since = 0.0
+
+    def _write(self, data: bytes) -> None:
+        data = b"\n" + data if self.is_torn else data
+        self.is_torn = True
+        if os.write(self.fd, data) < len(data):
+            raise OSError(errno.ENOSPC, "the disk took half an event")
+        self.is_torn = False
+
+    def _follow_edit(self) -> None:
+        """Where an editor has put another file in the place of the note, go on in that one."""
+        file = os.path.join(self.vault.root, self.path)
+        if private.is_same_file(file, self.fd):
+            return
+        self.sync(at_once=True)
+        try:
+            fd = files.open_to_append(self.vault.root, self.path)
+        except (CortexError, FileNotFoundError):  # removed: written anew when the run ends
+            return
+        os.close(self.fd)
+        self.fd = fd
+        data = files.read_fd(fd, MAX_RUN_BYTES)
+        self.is_torn = not data.endswith(b"\n")
+        own = {one["seq"] for one in run_note.read_run(data, self.path).events}
+        for one in self.events:
+            if one["seq"] not in own:
+                self._write(run_event.encode_line(one).encode())
+
+    def seal(self, output: str, result: str) -> str:
+        """Move the note to those of the ended runs, with what came of it; its path. Cut short, it can be
+        done again. Raises `OSError`, `CortexError`."""
+        root, layout = self.vault.root, self.vault.layout()
+        target = layout.path(run_note.sealed_path(self.id))
+        for name in files.list_names(root, f"{self.path[:-3]}.d"):
+            files.move(root, f"{self.path[:-3]}.d/{name}", f"{target[:-3]}.d/{name}")
+        with suppress(OSError):
+            os.rmdir(os.path.join(root, f"{self.path[:-3]}.d"))
+        try:
+            data = files.read(root, self.path, MAX_RUN_BYTES)
+        except NotFoundError:
+            data = files.read_fd(self.fd, MAX_RUN_BYTES)
+        with suppress(FileExistsError):  # a seal that was cut short wrote it
+            files.create(root, target, run_note.compose_sealed(data, self.events, result, output))
+        with suppress(FileNotFoundError):
+            files.remove(root, self.path)
+        run_state.forget(self.vault, self.id)
+        run_state.poke(self.vault)
+        return target
+
+    def close(self) -> None:
+        """Let go of the note."""
+        os.close(self.fd)
+        os.close(self.lock)
+
+
+def claim(vault: Vault, id_: str) -> ActiveRun | None:
+    """Take a request that waits, which makes it an active run; None where somebody else has. Raises
+    `CortexError`, `OSError`."""
+    return _take(vault, id_, QUEUE, 0.5)  # somebody may be looking whether it is alive
+
+
+def take_orphan(vault: Vault, id_: str) -> ActiveRun | None:
+    """An active run whose process is gone; None while it lives, or when it has just ended."""
+    return _take(vault, id_, ACTIVE, 0.0)
+
+
+def _take(vault: Vault, id_: str, folder: str, wait: float) -> ActiveRun | None:
+    lock = run_state.hold(vault, id_, wait)
+    if lock is None:
+        return None
+    try:
+        source, target = (run_path(vault, one, id_) for one in (QUEUE, ACTIVE))
+        if not files.exists(vault.root, run_path(vault, folder, id_)):
+            run_state.forget_lock(vault, id_)
+            os.close(lock)
+            return None
+        if files.exists(vault.root, source):  # of an active one: the move was cut short
+            for name in files.list_names(vault.root, f"{source[:-3]}.d"):
+                files.move(vault.root, f"{source[:-3]}.d/{name}", f"{target[:-3]}.d/{name}")
+            files.move(vault.root, source, target)
+        return ActiveRun(vault, id_, lock)
+    except (OSError, CortexError):
+        os.close(lock)
+        raise

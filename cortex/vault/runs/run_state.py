@@ -1,0 +1,137 @@
+"""What of runs is in this user's state folder: which requests are theirs, with the values of variables;
+slots; who is to be told that a run has a new event."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+from cortex.core.model.problem import ConflictError, CortexError
+from cortex.core.runs.run_note import is_run_id
+from cortex.vault import files, private
+from cortex.vault.locate import Vault
+from cortex.vault.state.json_store import JsonStore
+
+_FOLDER = "runs"
+_MAX_STATE_BYTES = 1 << 20
+_MAX_ADDRESS_BYTES = 100  # of a socket's path; Linux allows 107, macOS 103
+_SOCKET_SUFFIX = ".sock"
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+
+
+def _values(table: object) -> dict[str, str]:
+    return {str(key): str(value) for key, value in table.items()} if isinstance(table, dict) else {}
+
+
+# Run id -> the values of the variables that it was asked with. That there is a file says that the run
+# was asked for by this user.
+_VALUES: JsonStore[dict[str, str] | None] = JsonStore(_FOLDER + "/{}.json", _values, None, _MAX_STATE_BYTES)  # fmt: skip
+# Run id -> why it is to end.
+STOPS: JsonStore[str] = JsonStore(_FOLDER + "/{}.stop", str, "", 10_000)
+
+
+def folder(vault: Vault) -> str:
+    """The private folder; made when missing."""
+    return private.ensure_folder(os.path.join(vault.state_folder(), _FOLDER))
+
+
+def remember(vault: Vault, run: str, values: Mapping[str, str]) -> None:
+    """Keep that this user asked for a run, durably and for nobody else to read."""
+    folder(vault)
+    _VALUES.write(vault, dict(values), run, durable=True)
+
+
+def values_of(vault: Vault, run: str) -> dict[str, str] | None:
+    """The values of its variables; None where somebody else asked for the run."""
+    return _VALUES.read(vault, run) if is_run_id(run) else None
+
+
+def forget(vault: Vault, run: str) -> None:
+    """The run has ended."""
+    _VALUES.remove(vault, run)
+    STOPS.remove(vault, run)
+    forget_lock(vault, run)
+
+
+def forget_lock(vault: Vault, run: str) -> None:
+    """Remove the lock of a run that nobody can hold any more: it has no note that waits or is active."""
+    private.remove(_lock_path(vault, run))
+
+
+def hold(vault: Vault, run: str, wait: float) -> int | None:
+    """The lock of a run, held until the descriptor is closed; None where another process has it.
+    Raises `CortexError` where the file system has no locks."""
+    fd = private.open_private(_lock_path(vault, run), os.O_RDWR | os.O_CREAT)
+    try:
+        private.acquire_lock(fd, fcntl.LOCK_EX, "run", wait)
+        if private.is_same_file(_lock_path(vault, run), fd):
+            return fd
+    except ConflictError:
+        pass
+    except OSError as error:
+        os.close(fd)
+        if error.errno not in _NO_LOCKS:
+            raise
+        message = f"{folder(vault)} is on a file system without locks, which runs need"
+        raise CortexError(message, "set XDG_STATE_HOME to a folder on a local disk") from error
+    os.close(fd)
+    return None
+
+
+def _lock_path(vault: Vault, run: str) -> str:
+    return os.path.join(folder(vault), f"{run}.lock")
+
+
+@contextmanager
+def free_slot(vault: Vault, slots: int) -> Iterator[bool]:
+    """Hold one of the slots, if one is free; whether it was."""
+    for number in range(slots):
+        path = os.path.join(folder(vault), f"slot-{number}.lock")
+        held = private.lock(path, "slot", wait=0.0)
+        try:
+            held.__enter__()
+        except ConflictError:
+            continue
+        try:
+            yield True
+        finally:
+            held.__exit__(None, None, None)
+        return
+    yield False
+
+
+def poke(vault: Vault) -> None:
+    """Tell whoever follows runs to look. It may be lost: they look by themselves, too."""
+    try:
+        names = [one for one in files.list_folder(folder(vault)) if one.endswith(_SOCKET_SUFFIX)]
+        if not names:
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            for name in names:
+                with suppress(OSError):
+                    sender.sendto(b".", os.path.join(folder(vault), name))
+    except OSError:
+        return
+
+
+@contextmanager
+def pokes(vault: Vault) -> Iterator[socket.socket | None]:
+    """What becomes readable when somebody pokes; None where the system has no room for it."""
+    path = os.path.join(folder(vault), os.urandom(4).hex() + _SOCKET_SUFFIX)
+    receiver = None
+    if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        if receiver:
+            receiver.setblocking(False)
+            receiver.bind(path)
+        yield receiver
+    finally:
+        if receiver:
+            receiver.close()
+            private.remove(path)
