@@ -6,7 +6,7 @@ from cortex.core.text.value import NamedTuple
 
 TOOLS = (READ_TOOLS, NO_TOOLS) = ("read", "none")
 TIERS = ("pro", "flash", "lite")
-SKIPPED = (NO_INPUT, DISABLED) = ("no_input", "disabled")
+NO_INPUT, DISABLED, NOT_TRUSTED = "no_input", "disabled", "not_trusted"
 
 
 class RunConfig(NamedTuple):
@@ -36,4 +36,4 @@ class RunConfig(NamedTuple):
     idle: float  # seconds without an event
     max_cost_usd: float | None  # None: no limit
     env: dict[str, str]  # set for the process, beside what it is given of the user's environment
-    skipped: str = ""  # no_input or disabled: nothing is started
+    skipped: str = ""  # no_input, disabled, not_trusted: nothing is started
