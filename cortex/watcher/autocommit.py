@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 
 from cortex.core.text.value import NamedTuple
-from cortex.vault import settings
-from cortex.vault.git import checkout
 from cortex.vault.git.changes import UncommittedChange
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
@@ -19,16 +17,6 @@ class CommitCandidates(NamedTuple):
 
     ready: tuple[UncommittedChange, ...]
     recent: tuple[UncommittedChange, ...]
-
-
-def is_enabled(root: str) -> bool:
-    """Whether the watcher commits here: by setting, else if the vault is the root of a
-    repository. Raises `InvalidInputError` if the settings forbid changes."""
-    if (around := checkout.find_repository(root)) is None:
-        return False
-    settings.check_writable(root)
-    chosen = settings.load(root).autocommit
-    return around[0] == root if chosen is None else chosen
 
 
 def classify_changes(

@@ -300,7 +300,7 @@ class WatcherLoop:
 
     def _commit(self) -> None:
         root = self.vault.root
-        if not autocommit.is_enabled(root):
+        if not commit.is_automatic(root):
             self._uncommitted.clear()
             return
         if commit.why_blocked(root):
@@ -321,7 +321,7 @@ class WatcherLoop:
     def _commit_status(self) -> tuple[str, int]:
         """Whether commits are made, and how many changes wait for one."""
         try:
-            if not autocommit.is_enabled(self.vault.root):
+            if not commit.is_automatic(self.vault.root):
                 return "off", 0
             waiting = len(changes.list_changes(self.vault.root))
             return commit.why_blocked(self.vault.root) or "on", waiting

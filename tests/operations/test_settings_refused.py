@@ -9,9 +9,8 @@ import pytest
 
 from cortex.operations.capture.hooks_enabled import read_settings
 from cortex.vault import settings, user_folders
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, commit
 from cortex.vault.layout import layout_of
-from cortex.watcher import autocommit
 from tests.conftest import commit_all
 
 NEWER = "format = 99\n"
@@ -93,7 +92,7 @@ def test_what_is_captured_in_a_newer_format_is_kept(used, cortex) -> None:
 def test_the_watcher_commits_nothing_of_a_newer_format(used) -> None:
     Path(used.root, "cortex.toml").write_text(NEWER)
     with pytest.raises(settings.InvalidInputError, match=r"cortex\.toml"):
-        autocommit.is_enabled(used.root)
+        commit.is_automatic(used.root)
 
 
 MARKERS = "<<<<<<< ours\nformat = 1\n=======\nformat = 1\n>>>>>>> theirs\n"

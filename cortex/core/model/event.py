@@ -22,9 +22,10 @@ from cortex.core.text.value import NamedTuple
 # Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
 EVENT_TYPES = (
     "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt",
-    "session_start", "session_end", "subagent_stop", "post_compact", "distilled",
+    "session_start", "session_end", "subagent_stop", "post_compact", "distilled", "run",
 )  # fmt: skip
 DISTILLED = "distilled"  # what a model made of turns of a session
+RUN = "run"  # what came of a run of an agent
 TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done in a turn
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
@@ -59,7 +60,7 @@ class Event(NamedTuple):
     tags: tuple[str, ...] = ()
     host: str = ""  # the agent host that sent it, empty when a person did
     source: str = ""  # the interface that took it: cli, hook, mcp
-    run: str = ""  # the session of a headless run, where `session` names all runs of its day
+    run: str = ""  # the run of an agent that it came of; or the session of a headless run, where `session` names all of its day
     title: str = ""  # from here on what an observation says of its record
     record: str = ""  # its type
     topic: str = ""

@@ -13,6 +13,10 @@ OWN_FOLDERS = ("inbox", "events", "records", "sessions", BRIEFINGS_FOLDER)
 _EVENT_PATH_RE = lazy_re(
     r"(?:events|inbox)/|.*/inbox/(?:pending|failed)/|.*/events/(?:.*/)?\d{8}t\d{6}z-[^/]*\.md$"
 )
+# What Cortex writes below `runs/` and git keeps: a person may have notes of theirs there.
+_RUN_FILE_RE = lazy_re(
+    r"runs/(?:\.gitignore|\d{4}/\d\d/run-\d{8}t\d{6}z-[0-9a-f]{6}(?:\.md|\.d/\d+\.json)|output/.+)"
+)
 
 
 class Layout(NamedTuple):
@@ -38,6 +42,10 @@ class Layout(NamedTuple):
         """The one of `OWN_FOLDERS` that a path lies below; empty if it lies in none."""
         first, slash, _ = self.below(path).partition("/")
         return first if slash and first in OWN_FOLDERS else ""
+
+    def is_run_file(self, path: str) -> bool:
+        """True for the file of a run that has ended, for what it wrote, and for the folder's rules."""
+        return _RUN_FILE_RE.fullmatch(self.below(path)) is not None
 
     def event(self, id_: str) -> str:
         """The path of a normalized event."""

@@ -171,7 +171,7 @@ def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Recor
 
 
 def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
-    if event.type == "observation":
+    if event.type in ("observation", events.RUN):
         return [_observation_record(event)]
     part = event._replace(text=structured_part(event.text))
     if event.type in SESSION_TEXT_TYPES:
@@ -266,6 +266,7 @@ HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
     "manual": _handle_manual,
     "meeting": _handle_meeting,
     "observation": _handle_observation,
+    events.RUN: _handle_observation,
     "passive": _handle_passive,
     "session_start": _handle_session,
     events.DISTILLED: _handle_distilled,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
+from cortex.agents.process import GUARD_VARIABLE, IN_MODEL
 from cortex.core.distill.answer import (
     MAX_ANSWER_BYTES,
     SessionQuotes,
@@ -49,7 +50,7 @@ from cortex.operations.distill.distill_plan import (
     plan_session,
     records_of_rules,
 )
-from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
+from cortex.operations.distill.model_command import run_model
 from cortex.operations.find.resolve_note import command
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.records.save import MIN_GLOBAL_CONFIDENCE, save

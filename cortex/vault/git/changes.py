@@ -45,7 +45,7 @@ def list_changes(root: str) -> list[UncommittedChange]:
     """What of ours is not committed, by path. Nothing outside a repository."""
     if not checkout.is_in_repository(root):
         return []
-    found = [one for one in list_status(root, own_paths(root)) if _is_own_file(one.path)]
+    found = [one for one in list_status(root, own_paths(root)) if _is_own_file(root, one.path)]
     found += _own_changes_elsewhere(root)
     gone = {one.path: one.blob for one in found if one.kind == "D" and one.path.endswith(".md")}
     here = [one.path for one in found if one.kind == "A" and one.path.endswith(".md")]
@@ -93,12 +93,14 @@ def list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> l
 
 def own_paths(root: str) -> tuple[str, ...]:
     """The folders and files that commits by Cortex take."""
-    return (*map(layout_of(root).path, OWN_FOLDERS), *OWN_SETTINGS_FILES)
+    return (*map(layout_of(root).path, (*OWN_FOLDERS, "runs")), *OWN_SETTINGS_FILES)
 
 
 def is_outside_own_folders(root: str, path: str) -> bool:
     """Whether what lies there is a person's, and commits by Cortex leave it out."""
-    return path not in OWN_SETTINGS_FILES and not layout_of(root).own_folder(path)
+    layout = layout_of(root)
+    is_own = path in OWN_SETTINGS_FILES or layout.own_folder(path) or layout.is_run_file(path)
+    return not is_own
 
 
 def read_if_there(root: str, path: str, most: int | None = None) -> bytes | None:
@@ -109,10 +111,13 @@ def read_if_there(root: str, path: str, most: int | None = None) -> bytes | None
         return None
 
 
-def _is_own_file(path: str) -> bool:
+def _is_own_file(root: str, path: str) -> bool:
     """False for a nested repository's folder, and for what editors and killed processes leave."""
     name = path.rpartition("/")[2]
-    return path in OWN_SETTINGS_FILES or bool(
+    layout = layout_of(root)
+    if path in OWN_SETTINGS_FILES or layout.is_run_file(path):
+        return True
+    return bool(layout.own_folder(path)) and bool(
         name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX))
     )
 

@@ -33,7 +33,7 @@ _MAX_NOTE_BYTES = publish_check.MAX_BYTES  # of a note that is looked at before 
 PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = lazy_re(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = lazy_re(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
-_KINDS = ("event", "record", "session", "briefing", "settings")  # in the order of a message
+_KINDS = ("event", "record", "session", "run", "briefing", "settings")  # in the order of a message
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NO_IDENTITY_RE = lazy_re(
     r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly"
@@ -82,7 +82,19 @@ def _kind_of(path: str) -> str:
         return "event"
     if is_among_briefings(path):
         return "briefing"
+    if "/runs/" in f"/{path}":
+        return "run"
     return "session" if "/sessions/" in f"/{path}" else "record"
+
+
+def is_automatic(root: str) -> bool:
+    """Whether commits are made unasked here: by setting, else if the vault is the root of a
+    repository. Raises `InvalidInputError` if the settings forbid changes."""
+    if (around := checkout.find_repository(root)) is None:
+        return False
+    settings.check_writable(root)
+    chosen = settings.load(root).autocommit
+    return around[0] == root if chosen is None else chosen
 
 
 def why_blocked(root: str) -> str:
