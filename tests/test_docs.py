@@ -17,6 +17,7 @@ from types import ModuleType
 import pytest
 
 from cortex import hosts
+from cortex.core.runs import agent_note
 from cortex.core.text.tables import parse_toml
 from cortex.hosts.hook_settings import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
@@ -24,6 +25,7 @@ from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads
 from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
 from cortex.vault import settings, user_settings
+from cortex.vault.agent_settings import AgentSettings
 from tests.conftest import NOW, Shell
 from tests.interfaces.listing import make_listings
 
@@ -406,9 +408,14 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
     assert {re.sub(r"(\[(?:extract|projects\.aliases)\]).*", r"\1", key) for key in team} == wanted
     distill = {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
     semantic = {f"[semantic] {key}" for key in user_settings.SemanticSettings._fields}
-    assert own == distill | semantic | {"[serve] hard_delete"}
+    tables = {"[agents]", "[tiers]", "[providers]", "[prices]"}
+    assert own == distill | semantic | tables | {"[serve] hard_delete"}
+    runs = (ROOT / "docs/dev/runs.md").read_text()
+    assert {one for one in AgentSettings._fields if f"`{one}`" not in runs} == set()
+    assert {one for one in agent_note._FORMS if f"`{one}`" not in runs} == set()
     source = "\n".join(path.read_text() for path in ROOT.glob("cortex/**/*.py"))
     marks = {"CORTEX_MEMORY_START", "CORTEX_MEMORY_END"}  # of the surface's block
+    marks |= set(re.findall(r"\bCORTEX_[A-Z_]+", runs))
     assert set(re.findall(r"\bCORTEX_[A-Z_]+", source)) - marks <= environment
     assert {name for name in environment if not re.search(rf"\b{name}\b", source)} == set()
 

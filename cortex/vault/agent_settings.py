@@ -15,14 +15,13 @@ from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
 from cortex.vault.user_settings import load_table, settings_file
 
-PROTOCOLS = (CLAUDE, CODEX, GEMINI, NDJSON, OPENAI_COMPATIBLE) = (
-    "claude", "codex", "gemini", "ndjson", "openai-compatible",
-)  # fmt: skip
+NDJSON, OPENAI_COMPATIBLE = "ndjson", "openai-compatible"
+PROTOCOLS = ("claude", "codex", "gemini", NDJSON, OPENAI_COMPATIBLE)
 # Shipped: provider -> its protocol, and a model for each tier.
 _SHIPPED = {
-    "anthropic": (CLAUDE, ("opus", "sonnet", "haiku")),
-    "openai": (CODEX, ("gpt-5.5", "gpt-5.4", "gpt-5.4-mini")),
-    "google": (GEMINI, ("pro", "flash", "flash-lite")),
+    "anthropic": ("claude", ("opus", "sonnet", "haiku")),
+    "openai": ("codex", ("gpt-5.5", "gpt-5.4", "gpt-5.4-mini")),
+    "google": ("gemini", ("pro", "flash", "flash-lite")),
 }
 _CONTEXTS = {"agents.*": "flash"}
 _NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
@@ -68,24 +67,23 @@ def load_agents() -> tuple[AgentSettings, list[Problem]]:
     """The settings of agents, and what is wrong with them. What is wrong is left out, a shipped
     default with it: no other provider, program or model is asked than the one that was meant."""
     problems: list[Problem] = []
-    tables: dict[str, Mapping[str, Any]] = {}
-    for name in ("agents", "tiers", "providers", "prices"):
-        table, problem = load_table(name)
+    tables = [load_table(name) for name in ("agents", "tiers", "providers", "prices")]
+    for _, problem in tables:
         if problem is not None:
             return AgentSettings(provider=""), [problem]
-        tables[name] = table
-    said = dict(tables["agents"])
-    contexts = _table(said.pop("contexts", {}), "agents.contexts", problems)
+    agents, tiers, providers, prices = (table for table, _ in tables)
+    said = {key: value for key, value in agents.items() if key != "contexts"}
     values = _read("agents", said, _AGENT_FORMS, problems)
     if "provider" in said:
         values.setdefault("provider", "")
-    tiers = _read("agents.contexts", contexts, dict.fromkeys(contexts, _TIER), problems)
+    contexts: Any = agents.get("contexts", {})
+    forms = dict.fromkeys(contexts if isinstance(contexts, dict) else (), _TIER)
+    tiers_of = _read("agents.contexts", contexts, forms, problems)
     return AgentSettings(
-        **values,
-        contexts={**_CONTEXTS, **dict.fromkeys(contexts, ""), **tiers},
-        providers=_read_providers(tables["providers"], tables["tiers"], problems),
-        prices=_read_prices(tables["prices"], problems),
-    ), problems
+        **values, contexts={**_CONTEXTS, **dict.fromkeys(forms, ""), **tiers_of},
+        providers=_read_providers(providers, tiers, problems),
+        prices=_read_prices(prices, problems),
+    ), problems  # fmt: skip
 
 
 def resolve_model(
@@ -93,47 +91,45 @@ def resolve_model(
 ) -> tuple[str, str, str]:
     """The provider, tier and model that answer for the agent `name`, of which each may be given.
     Raises `CortexError`, which names the setting, where none is said: nothing else is asked."""
-    path = settings_file()
+
+    def refuse(message: str, line: str, below: str) -> CortexError:
+        return CortexError(message, f"write {line} below [{below}] in {settings_file()}")
+
     provider = provider or settings.provider
     if not provider:
-        raise CortexError(
-            "no provider is named", f'write provider = "anthropic" below [agents] in {path}'
-        )
+        raise refuse("no provider is named", 'provider = "anthropic"', "agents")
     if provider not in settings.providers:
-        known = ", ".join(sorted(settings.providers)) or "none that can be used"
-        hint = f"write [providers.{provider}] in {path}, or name another one: {known}"
-        raise CortexError(f"there is no provider {provider!r}", hint)
+        known = ", ".join(sorted(settings.providers))
+        message = f"there is no provider {provider!r} that can be used, but {known}"
+        raise refuse(message, "protocol and command", f"providers.{provider}")
     if model:
         return provider, tier, model
     matching = [one for one in settings.contexts if fnmatchcase(f"agents.{name}", one)]
     tier = tier or (settings.contexts[max(matching, key=len)] if matching else "")
     if tier not in TIERS:
-        message = f"there is no tier {tier!r}" if tier else f"no tier is said for agents.{name}"
-        raise CortexError(message, f'write "agents.*" = "flash" below [agents.contexts] in {path}')
+        message = f"there is no tier {tier!r} for agents.{name}"
+        raise refuse(message, '"agents.*" = "flash"', "agents.contexts")
     if not (model := settings.providers[provider].models.get(tier, "")):
         message = f"{provider} has no model of the tier {tier}"
-        raise CortexError(message, f'write {provider} = "MODEL" below [tiers.{tier}] in {path}')
+        raise refuse(message, f'{provider} = "MODEL"', f"tiers.{tier}")
     return provider, tier, model
 
 
 def _read_providers(
-    said: Mapping[str, object], tiers: Mapping[str, object], problems: list[Problem]
+    said: Mapping[str, Any], tiers: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, ProviderSettings]:
-    names = [*_SHIPPED, *(name for name in said if name not in _SHIPPED)]
-    models = {
-        name: dict(zip(TIERS, _SHIPPED.get(name, ("", ()))[1], strict=False)) for name in names
+    shipped = {
+        name: dict(zip(TIERS, models, strict=True)) for name, (_, models) in _SHIPPED.items()
     }
-    by_tier = _read("tiers", tiers, dict.fromkeys(TIERS, (_IS_TABLE, "a table")), problems)
-    for tier, table in by_tier.items():
-        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(names, _MODEL), problems)
+    models: dict[str, dict[str, str]] = {**{name: {} for name in said}, **shipped}
+    for tier, table in _read("tiers", tiers, dict.fromkeys(TIERS, _TABLE), problems).items():
+        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(models, _TEXT), problems)
         for name in table.keys() & models.keys():
             models[name][tier] = chosen.get(name, "")
     found = {}
-    for name in names:
+    for name, by_tier in models.items():
         place, before = f"providers.{name}", len(problems)
-        values = _read(
-            place, _table(said.get(name, {}), place, problems), _PROVIDER_FORMS, problems
-        )
+        values = _read(place, said.get(name, {}), _PROVIDER_FORMS, problems)
         protocol = values.setdefault("protocol", _SHIPPED.get(name, ("",))[0])
         needed = {NDJSON: "command", OPENAI_COMPATIBLE: "url", "": "protocol"}.get(protocol, "")
         if not _NAME_RE.fullmatch(name):
@@ -141,15 +137,15 @@ def _read_providers(
         elif needed and not values.get(needed) and len(problems) == before:
             _add(problems, place, f"has no {needed}", f"it is {_PROVIDER_FORMS[needed][1]}")
         if len(problems) == before:
-            found[name] = ProviderSettings(name=name, models=models[name], **values)
+            found[name] = ProviderSettings(name=name, models=by_tier, **values)
     return found
 
 
-def _read_prices(said: Mapping[str, object], problems: list[Problem]) -> dict[str, Price]:
+def _read_prices(said: Mapping[str, Any], problems: list[Problem]) -> dict[str, Price]:
     found, forms = {}, dict.fromkeys(Price._fields, _DOLLARS)
-    for model, value in said.items():
+    for model, table in said.items():
         place, before = f'prices."{model[:80]}"', len(problems)
-        values = _read(place, _table(value, place, problems), forms, problems)
+        values = _read(place, table, forms, problems)
         if len(problems) == before and not {"input", "output"} <= values.keys():
             _add(problems, place, "needs input and output", f"they are {_DOLLARS[1]}")
         if len(problems) == before:
@@ -158,12 +154,12 @@ def _read_prices(said: Mapping[str, object], problems: list[Problem]) -> dict[st
 
 
 def _read(
-    place: str,
-    table: Mapping[str, Any],
-    forms: Mapping[str, tuple[Form, str]],
-    problems: list[Problem],
+    place: str, table: Any, forms: Mapping[str, tuple[Form, str]], problems: list[Problem]
 ) -> dict[str, Any]:
-    """The values of a table that have their form, lists as tuples; each other one is a problem."""
+    """The values of a table that have their form, lists as tuples; all else is a problem."""
+    if not isinstance(table, dict):
+        _add(problems, place, "is no table", f"write [{place}]")
+        return {}
     chosen = dict[str, Any]()
     for key, value in table.items():
         is_right, form = forms.get(key, (None, ""))
@@ -176,13 +172,6 @@ def _read(
     return chosen
 
 
-def _table(value: object, place: str, problems: list[Problem]) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    _add(problems, place, "is no table", f"write [{place}]")
-    return {}
-
-
 def _add(problems: list[Problem], place: str, message: str, hint: str) -> None:
     problems.append(Problem(settings_file(), f"[{place}] {message}", hint))
 
@@ -191,37 +180,33 @@ def _like(pattern: str) -> Form:
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-def _list_of(is_right: Form, least: int = 0) -> Form:
-    return lambda value: (
-        isinstance(value, list) and len(value) >= least and all(map(is_right, value))
-    )
+def _all(is_right: Form, least: int = 0) -> Form:
+    return lambda all_: type(all_) is list and len(all_) >= least and all(map(is_right, all_))
 
 
 def _number(least: float, most: float) -> Form:
     return lambda value: type(value) in (int, float) and least <= value <= most  # never NaN
 
 
-_IS_TABLE: Form = lambda value: isinstance(value, dict)  # noqa: E731  as the others
-_IS_TEXT, _IS_VARIABLE = (
-    _like(r"[^\x00-\x20\x7f][^\x00-\x1f\x7f]*"),
-    _like("[A-Za-z_][A-Za-z0-9_]*"),
-)
-_VARIABLES = (_list_of(_IS_VARIABLE), "a list of names of variables")
-_MODEL = (_IS_TEXT, "the name of a model")
+_IS_TEXT = _like(r"[^\x00-\x20\x7f][^\x00-\x1f\x7f]*")
+_IS_VARIABLE = _like("[A-Za-z_][A-Za-z0-9_]*")
+_TEXT = (_IS_TEXT, "a text")
+_TABLE = (lambda value: isinstance(value, dict), "a table")
+_VARIABLES = (_all(_IS_VARIABLE), "a list of names of variables")
 _DOLLARS = (_number(0, 1_000_000), "dollars for a million tokens")
 _TIER = (_like("|".join(TIERS)), "pro, flash or lite")
 _AGENT_FORMS: dict[str, tuple[Form, str]] = {
     "schedules": (lambda value: isinstance(value, bool), "true or false"),
-    "requests": (_list_of(_like("mcp|http")), 'a list of "mcp" and "http"'),
-    "provider": (_IS_TEXT, "the name of a provider"),
+    "requests": (_all(_like("mcp|http")), 'a list of "mcp" and "http"'),
+    "provider": _TEXT,
     "slots": (lambda value: type(value) is int and 1 <= value <= 32, "a number from 1 to 32"),
     "idle": (_number(1, 86_400), "seconds, at most a day"),
     "env": _VARIABLES,
 }
 _PROVIDER_FORMS: dict[str, tuple[Form, str]] = {
     "protocol": (_like("|".join(PROTOCOLS)), f"one of {', '.join(PROTOCOLS)}"),
-    "command": (_list_of(_IS_TEXT, 1), 'a list of words: command = ["my-agent", "{model}"]'),
-    "resume": (_list_of(_IS_TEXT, 1), 'a list of words: resume = ["my-agent", "{session}"]'),
+    "command": (_all(_IS_TEXT, 1), 'a list of words: command = ["my-agent", "{model}"]'),
+    "resume": (_all(_IS_TEXT, 1), 'a list of words: resume = ["my-agent", "{session}"]'),
     "env": _VARIABLES,
     "url": (_like(r"https?://[^\s@]+"), 'an address: url = "http://127.0.0.1:11434/v1"'),
     "key_variable": (_IS_VARIABLE, "the name of a variable"),

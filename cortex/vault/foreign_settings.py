@@ -17,7 +17,7 @@ _TEMPLATE_KEYS = {
 }
 _MAX_BYTES = 1 << 20  # of a settings file that are read
 # By agent: what its host reads by itself when it is started in a folder.
-_AGENT_PATHS = (
+AGENT_PATHS = (
     ".claude", "CLAUDE.md", "CLAUDE.local.md", ".mcp.json",
     ".codex", "AGENTS.md", "AGENTS.override.md",
     ".gemini", "GEMINI.md",
@@ -31,7 +31,7 @@ _AGENT_PATHS = (
 
 def list_agent_settings(root: str) -> tuple[str, ...]:
     """Agents' settings at the top of a vault, from whoever wrote it, with links; none is opened."""
-    return tuple(name for name in _AGENT_PATHS if files.exists(root, name))
+    return tuple(name for name in AGENT_PATHS if files.exists(root, name))
 
 
 def agent_settings_notice(names: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ _SEARCH_FOLDERS = (
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "templates"),
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "plugins", "claude"),  # its commands
 )
-_NAME_RE = lazy_re(r"(?:(?:agent|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
+_NAME_RE = lazy_re(r"(?:(?:agents?|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
 
 
 def read_template(name: str) -> str:

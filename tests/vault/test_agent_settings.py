@@ -104,6 +104,7 @@ def test_request_note_and_settings_say_which_model() -> None:
         ("[agents]\nidle = -1", "idle is not understood"),
         ("[agents]\nenv = ['A=B']", "env is not understood"),
         ("[agents]\ncontexts = 'pro'", "[agents.contexts] is no table"),
+        ("[agents]\ncontexts = 5", "[agents.contexts] is no table"),
         ("[agents.contexts]\n'agents.*' = 'big'", "agents.* is not understood"),
         ("tiers = 1", "tiers is no table"),
         ("[tiers.big]\nanthropic = 'x'", "[tiers] big is no setting"),
@@ -141,7 +142,7 @@ def test_what_is_not_understood_is_said_once(text, message) -> None:
         ("[agents]\nprovider = 'acme'", "there is no provider 'acme'"),
         ("[providers.anthropic]\ncommand = 'claude'", "there is no provider 'anthropic'"),
         ("[tiers.flash]\nanthropic = 3", "anthropic has no model of the tier flash"),
-        ("[agents.contexts]\n'agents.*' = 'big'", "no tier is said for agents.a"),
+        ("[agents.contexts]\n'agents.*' = 'big'", "there is no tier '' for agents.a"),
     ],
 )
 def test_what_is_wrong_asks_nobody_else(text, message) -> None:

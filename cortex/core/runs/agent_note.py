@@ -3,10 +3,10 @@ A key that is not understood is a problem, and an agent with a problem does not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from cortex.core.model.event import is_project_name
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
@@ -28,11 +28,10 @@ _MAX_LOADED, _LOADED = 100, 20  # records that `load` brings: at the most, witho
 _NOW = "2000-01-01T00:00:00Z"  # for the form of a query, which it does not change
 
 _NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
-_WORD_RE = lazy_re(r"[^\x00-\x1f\x7f]{1,200}")
-_NUMBER_RE = lazy_re(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
-_SCHEDULE_RE = lazy_re(
-    r"daily|weekly|hourly|segment|cron:?(?: [0-9*/,-]{1,60}){5}|[1-9][0-9]{0,3}[mh] before meeting"
+_SCHEDULE_PATTERN = (
+    r"daily|weekly|hourly|segment|cron:(?: [0-9*/,-]{1,60}){5}|[1-9][0-9]{0,3}[mhd] before meeting"
 )
+SCHEDULES = 'daily, weekly, hourly, segment, "cron: 30 2 * * *" or 30m before meeting'
 _LOAD_NUMBER_RE = lazy_re(r"(?:^|\s)number:([0-9]{1,9})(?=\s|$)")
 _ENV_NAME_RE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # What changes which program runs, whom it asks, or what Cortex itself does.
@@ -95,16 +94,16 @@ def read_agent(data: bytes, path: str) -> tuple[Agent, list[Problem]]:
     problems += note.problems
     chosen = dict[str, Any]()  # each form gives its field's type
     for key, value in note.fields.items():
-        form = _FORMS.get(key)
-        if key in _OBSIDIAN_KEYS or (form and value is None):
+        if key in _OBSIDIAN_KEYS or (key in _FORMS and value is None):
             continue
         message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
-        if form:
+        if key in _FORMS:
             try:
-                chosen[key] = form[0](value)
+                chosen[key] = _read_value(key, value)
                 continue
             except ValueError as error:
-                message, hint = f"{key} is not understood", str(error) or f"write {key}: {form[1]}"
+                hint = str(error) or f"write {key}: {_FORMS[key][2]}"
+                message = f"{key} is not understood"
         line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
         problems.append(Problem(f"{path}:{line}", message, hint))
     if chosen.get("output"):
@@ -168,102 +167,68 @@ def env_fault(name: str, allowed: tuple[str, ...] | None = None) -> str:
     return ""
 
 
-def _texts(value: FieldValue) -> tuple[str, ...]:
-    """A list of texts, or one text as a list. `ValueError` for anything else."""
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, str) and _WORD_RE.fullmatch(item) for item in items):
+def _read_value(key: str, value: FieldValue) -> Any:
+    """The value of a key. `ValueError` where it is not understood, with why if there is more to say."""
+    pattern, convert, _ = _FORMS[key]
+    items = value if key in _LIST_KEYS and isinstance(value, list) else [value]
+    texts = [str(one).lower() if isinstance(one, bool) else one for one in items]
+    if not all(isinstance(one, str) and re.fullmatch(pattern, one) for one in texts):
         raise ValueError
-    return tuple(item for item in items if isinstance(item, str))
+    read = tuple(map(convert, texts))
+    return read if key in _LIST_KEYS else read[0]
 
 
-def _text(value: FieldValue) -> str:
-    return _texts([value])[0]
-
-
-def _word(words: tuple[str, ...]) -> Callable[[FieldValue], str]:
-    def read(value: FieldValue) -> str:
-        if value not in words:
-            raise ValueError(one_of(str(value)[:40], words))
-        return _text(value)
-
-    return read
-
-
-def _number(least: float, most: float) -> Callable[[FieldValue], float]:
-    def read(value: FieldValue) -> float:
-        if not _NUMBER_RE.fullmatch(_text(value)) or not least <= float(_text(value)) <= most:
-            raise ValueError
-        return float(_text(value))
-
-    return read
-
-
-def _whole(least: int, most: int) -> Callable[[FieldValue], int]:
-    def read(value: FieldValue) -> int:
-        if not _text(value).isdecimal():
-            raise ValueError
-        return int(_number(least, most)(value))
-
-    return read
-
-
-def _flag(value: FieldValue) -> bool:
-    if value in (True, False):
-        return value is True
-    raise ValueError
-
-
-def _read_schedule(value: FieldValue) -> str:
-    if not _SCHEDULE_RE.fullmatch(_text(value)):
+def _read_timeout(text: str) -> float:
+    if not 0 < float(text) <= MAX_TIMEOUT_SECONDS:
         raise ValueError
-    return _text(value)
+    return float(text)
 
 
-def _read_facets(value: FieldValue) -> tuple[str, ...]:
-    if not all(map(is_project_name, _texts(value))):
-        raise ValueError
-    return _texts(value)
-
-
-def _read_env(value: FieldValue) -> tuple[tuple[str, str], ...]:
-    pairs = [one.partition("=") for one in _texts(value)]
-    if fault := next(filter(None, (env_fault(name) for name, _, _ in pairs)), ""):
+def _read_pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if fault := env_fault(name):
         raise ValueError(fault)
-    if not all(sign for _, sign, _ in pairs):
-        raise ValueError
-    return tuple({name: text for name, _, text in pairs}.items())
+    return name, value
 
 
-def _read_load(value: FieldValue) -> str:
+def _check_load(text: str) -> str:
     try:
-        parse_load(_text(value))
+        parse_load(text)
     except InvalidInputError as error:
         raise ValueError(f"{error.message}: {error.hint}") from error
-    return _text(value)
+    return text
 
 
-# Key -> how its value is read, which raises `ValueError`; what to write.
-_FORMS: dict[str, tuple[Callable[[FieldValue], object], str]] = {
-    "title": (_text, "a text"),
-    "provider": (_text, "anthropic, or another name of your settings"),
-    "tier": (_word(TIERS), "flash"),
-    "max_tokens": (_whole(1, 1_000_000), "a number of tokens"),
-    "schedule": (
-        _read_schedule,
-        'daily, weekly, hourly, segment, "cron: 30 2 * * *" or 30m before meeting',
-    ),
-    "priority": (_whole(1, 99), "a number from 1 to 99"),
-    "facets": (_word(FACET_MODES), "active"),
-    "always": (_flag, "true"),
-    "muted": (_read_facets, "[personal]"),
-    "timeout": (_number(0.001, MAX_TIMEOUT_SECONDS), "seconds, at most a day: 600"),
-    "output": (_word(OUTPUTS), "md"),
-    "tools": (_word(TOOLS), "read"),
-    "env": (_read_env, "a list such as [NAME=value]"),
-    "load": (_read_load, "type:decision since:7d"),
-    "max_cost_usd": (_number(0, 10_000), "dollars: 0.50"),
-    "catch_up": (_word(CATCH_UPS), "one"),
-    "keep": (_whole(1, 100_000), "a number of runs"),
-    "disabled": (_flag, "true"),
-    "record": (_word(RECORD_TYPES), "note"),
+def _is_true(text: str) -> bool:
+    return text == "true"
+
+
+def _one(words: tuple[str, ...]) -> tuple[str, Callable[[str], Any], str]:
+    return "|".join(words), str, f"one of {', '.join(words)}"
+
+
+_TEXT = r"[^\x00-\x1f\x7f]{1,500}"
+_NUMBER = r"[0-9]{1,5}(?:\.[0-9]{1,6})?"
+_LIST_KEYS = ("muted", "env")
+# Key -> the form of its value, what makes the value of the text, and what to write.
+_FORMS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
+    "title": (_TEXT, str, "a text"),
+    "provider": (_TEXT, str, "anthropic, or another name of your settings"),
+    "tier": _one(TIERS),
+    "max_tokens": ("[1-9][0-9]{0,6}", int, "a number of tokens"),
+    "schedule": (_SCHEDULE_PATTERN, str, f"one of {SCHEDULES}"),
+    "priority": ("[1-9][0-9]?", int, "a number from 1 to 99"),
+    "facets": _one(FACET_MODES),
+    "always": ("true|false", _is_true, "true"),
+    "muted": ("[a-z0-9][a-z0-9._-]{0,63}", str, "[personal]"),
+    "timeout": (_NUMBER, _read_timeout, "seconds, at most a day: 600"),
+    "output": _one(OUTPUTS),
+    "tools": _one(TOOLS),
+    "env": (r"[^=]*=[^\x00]*", _read_pair, "a list such as [NAME=value]"),
+    "load": (_TEXT, _check_load, "type:decision since:7d"),
+    "max_cost_usd": (_NUMBER, float, "dollars: 0.50"),
+    "catch_up": _one(CATCH_UPS),
+    "keep": ("[1-9][0-9]{0,5}", int, "a number of runs"),
+    "disabled": ("true|false", _is_true, "true"),
+    "record": _one(RECORD_TYPES),
 }

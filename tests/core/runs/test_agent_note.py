@@ -114,7 +114,7 @@ def test_output_without_tools_makes_a_generator() -> None:
         ("load: merge number:0", "at most 100"),
         ("load: merge number:101", "at most 100"),
         ("title: [a, b]", "write title: a text"),
-        ("provider: true", "write provider"),
+        ("tier: true", "write tier: one of pro"),
     ],
 )
 def test_a_wrong_key_is_named_with_its_line_and_what_to_write(line, hint) -> None:
@@ -199,7 +199,7 @@ def test_whatever_stands_in_a_note_nothing_is_raised(data, name) -> None:
 )
 def test_a_value_is_of_its_fields_type_or_refused(key, value) -> None:
     try:
-        read_value = agent_note._FORMS[key][0](value)
+        read_value = agent_note._read_value(key, value)
     except ValueError:
         return
     wanted = type(getattr(Agent("a"), key)) if key != "max_cost_usd" else float

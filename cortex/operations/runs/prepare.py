@@ -1,0 +1,262 @@
+"""From a request to all that its run is given. What is sent follows from the vault and the time alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
+from cortex.core.model.layout import OWN_FOLDERS
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.notes import note as notes
+from cortex.core.ranking import query as queries
+from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
+from cortex.core.runs import agent_note, prompt, run_note
+from cortex.core.runs.agent_note import DEFAULT_NAME, FOLDER, Agent, read_agent
+from cortex.core.runs.prompt import Facet
+from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, RunConfig
+from cortex.core.runs.run_note import RunRequest
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import format_time
+from cortex.index.refresh import IndexSession
+from cortex.operations.capture.project_context import with_project_names
+from cortex.operations.find.best_notes import SearchRequest, find_best
+from cortex.operations.find.hits import read_text
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fresh
+from cortex.operations.upkeep.preserve_text import load_event
+from cortex.vault import agent_settings, files, foreign_settings, templates, trust
+from cortex.vault.layout import portability_problem
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files
+
+OUTPUT_FOLDER = "runs/output"
+MAX_PROMPT_BYTES = 9_000_000  # of all that is sent: the program of one provider takes 10 MB
+_MAX_FACET_BYTES, _MAX_RECORD_CHARS, _MAX_PREVIOUS_CHARS = 64 * 1024, 4_000, 20_000
+_MAX_RUNS_LOOKED_AT, _HEAD_BYTES = 1_000, 8_192  # for the previous output; of each
+_DAY_RE, _SEGMENT_RE = lazy_re("[0-9]{8}"), lazy_re("[0-9]{6}_[0-9]{1,6}")
+_KEPT_FOLDERS = tuple(f"{one}/" for one in (*OWN_FOLDERS, FOLDER, run_files.RUNS))
+_INSTRUCTIONS = {path.casefold() for path in foreign_settings.AGENT_PATHS}
+
+
+def get_agent(vault: Vault, name: str) -> Agent:
+    """The agent of a note. Raises `NotFoundError`, and `InvalidInputError` with its first problem."""
+    return _agent_of(vault, name, trust.read_agent_file(vault, name))
+
+
+def get_talent_configs(
+    vault: Vault, type: str | None = None, schedule: str | None = None
+) -> dict[str, Agent]:
+    """The agents that can be run, by name: of a type (`generate`: those that make a text of captured
+    events without tools; `cogitate`: the others), with a schedule."""
+    found = {}
+    for name in trust.list_agents(vault):
+        with suppress(CortexError, OSError):
+            agent = get_agent(vault, name)
+            kind = "generate" if agent.is_generator else "cogitate"
+            if type in (None, kind) and schedule in (None, agent.schedule):
+                found[name] = agent
+    return found
+
+
+def get_facet(vault: Vault, name: str) -> Facet:
+    """The facet of a note. Raises `NotFoundError`, `InvalidInputError`."""
+    if not events.is_project_name(name):
+        raise InvalidInputError(f"{name[:80]!r} is no name of a facet", "use lower-case letters")
+    path = vault.layout().path(f"facets/{name}.md")
+    return prompt.read_facet(files.read(vault.root, path, _MAX_FACET_BYTES), name)
+
+
+def list_facets(vault: Vault) -> list[Facet]:
+    """The facets of a vault that can be read, by name."""
+    found = []
+    for name in files.list_notes(vault.root, vault.layout().path("facets")):
+        with suppress(CortexError, OSError):
+            found.append(get_facet(vault, name[:-3]))
+    return found
+
+
+def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConfig:
+    """All that the run of a request is given; `skipped` says why nothing is to be started. Raises
+    `CortexError` for an agent with problems, and for what the request or the settings get wrong."""
+    settings = agent_settings.load_agents()[0]
+    base = trust.read_base(vault)
+    data, agent = b"", Agent(DEFAULT_NAME)
+    if request.agent != DEFAULT_NAME:
+        data = trust.read_agent_file(vault, request.agent)
+        agent = _agent_of(vault, request.agent, data)
+    for name in (*(name for name, _ in agent.env), *request.env):
+        if fault := agent_note.env_fault(name, settings.env):
+            raise InvalidInputError(fault, "take it out, or give it under another name")
+    provider, tier, model = agent_settings.resolve_model(
+        settings, agent.name, request.provider or agent.provider, request.tier or agent.tier, request.model
+    )  # fmt: skip
+    bring_up_to_date(vault, caller)
+    day, output = request.day or f"{_local(caller.now):%Y%m%d}", request.output or agent.output
+    bounds = _bounds(day, _spans(request))
+    found = _captured(vault, bounds, request.facet) if agent.is_generator else []
+    period = {"CORTEX_FACET": request.facet, "CORTEX_DAY": day, "CORTEX_SEGMENT": request.segment}
+    skipped = {
+        NOT_TRUSTED: not trust.are_trusted(vault, agent.name, data, base),
+        DISABLED: agent.disabled,
+        NO_INPUT: agent.is_generator and not found,
+    }
+    shared = notes.read(base or templates.read_template("agents/journal.md").encode())
+    return RunConfig(
+        agent_id="", name=agent.name, provider=provider, model=model, tier=tier,
+        system_instruction=shared.text.strip(),
+        extra_context=_context(vault, caller, agent, request._replace(day=day), found),
+        user_instruction=agent.prompt, prompt=request.prompt, tools=agent.tools, output=output,
+        output_path=_output_path(vault, request, day, output),
+        max_output_tokens=request.max_output_tokens or agent.max_tokens,
+        thinking_budget=request.thinking_budget, session_id=request.session_id,
+        chat_id=request.chat_id, facet=request.facet, day=day, segment=request.segment,
+        span=request.span, timeout=agent.timeout, idle=settings.idle,
+        max_cost_usd=agent.max_cost_usd,
+        env={**dict(agent.env), **{name: value for name, value in period.items() if value}},
+        skipped=next((why for why, is_so in skipped.items() if is_so), ""),
+    )  # fmt: skip
+
+
+def _context(
+    vault: Vault, caller: Caller, agent: Agent, request: RunRequest, found: list[Event]
+) -> str:
+    """What the agent is told beside prompts."""
+    facet = get_facet(vault, request.facet) if request.facet else None
+    facets = [f"{one.name} ({one.title}{', muted' * one.muted})" for one in list_facets(vault)]
+    makers = get_talent_configs(vault, "generate").values()
+    facts = {
+        "Now": f"{_local(caller.now):%A, %d %B %Y, %H:%M %z}", "Day": request.day,
+        "Segments": ", ".join(_spans(request)), "Facet": f"{facet.name} ({facet.title})" if facet else "",
+        "Facets": ", ".join(facets),
+        "Generators": ", ".join(f"{one.name} ({one.title or one.name})" for one in makers),
+    }  # fmt: skip
+    parts = [
+        *([(f"Facet {facet.name}", facet.text)] if facet else ()),
+        *_loaded(vault, caller, agent.load),
+        ("Events captured", prompt.join_events(found, lambda one: f"{_local(one.at):%H:%M}")),
+        ("Your previous output", _previous_output(vault, agent.name, request.facet)),
+    ]
+    return prompt.compose_context(facts, parts)
+
+
+def validate_config(config: RunConfig) -> list[Problem]:
+    """What keeps a run from being started with this."""
+    texts = config.system_instruction, config.extra_context, config.user_instruction, config.prompt
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    found = {
+        "nothing is asked": not (config.user_instruction or config.prompt).strip(),
+        f"{size:,} bytes are to be sent, over {MAX_PROMPT_BYTES:,}": size > MAX_PROMPT_BYTES,
+        "no provider and model answer": not (config.provider and config.model),
+        "timeout is out of bounds": not 0 < config.timeout <= agent_note.MAX_TIMEOUT_SECONDS,
+        "output is neither md nor json": config.output not in ("", *agent_note.OUTPUTS),
+        "the output has no place": bool(config.output) != bool(config.output_path),
+    }
+    return [
+        Problem(config.name, one, "cortex agents check") for one, wrong in found.items() if wrong
+    ]
+
+
+def _agent_of(vault: Vault, name: str, data: bytes) -> Agent:
+    agent, problems = read_agent(data, trust.agent_path(vault, name))
+    if problems:
+        raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
+    return agent
+
+
+def _spans(request: RunRequest) -> tuple[str, ...]:
+    return request.span or tuple(filter(None, [request.segment]))
+
+
+def _bounds(day: str, spans: tuple[str, ...]) -> list[tuple[float, float]]:
+    """The stretches of local time that a run is about, as seconds since the epoch, both included."""
+    try:
+        if not _DAY_RE.fullmatch(day) or not all(map(_SEGMENT_RE.fullmatch, spans)):
+            raise ValueError
+        begin = datetime.strptime(day, "%Y%m%d")  # noqa: DTZ007  local, as people name days
+        if not spans:
+            return [(begin.timestamp(), (begin + timedelta(days=1)).timestamp() - 1)]
+        pairs = ((day + one[:6], int(one[7:])) for one in spans)
+        starts = ((datetime.strptime(at, "%Y%m%d%H%M%S").timestamp(), n) for at, n in pairs)  # noqa: DTZ007
+        return [(start, start + length) for start, length in starts]
+    except ValueError:
+        hint = "a day is YYYYMMDD, a segment HHMMSS_seconds: 20261120, 101500_1260"
+        raise InvalidInputError(f"{day} {' '.join(spans)} is no day or segment", hint) from None
+
+
+def _captured(vault: Vault, bounds: list[tuple[float, float]], facet: str) -> list[Event]:
+    """The events that were captured then, of a facet if one is given; oldest first."""
+    ends = (format_time(at) for at in (min(bounds)[0], max(end for _, end in bounds)))
+    months = sorted({f"events/{time[:4]}/{time[5:7]}" for time in ends})
+    ids = (
+        name[:-3]
+        for month in months
+        for name in files.list_notes(vault.root, vault.layout().path(month))
+        if events.is_event_id(name[:-3])
+    )
+    seconds = ((id_, epoch_seconds(events.time_of_id(id_))) for id_ in ids)
+    wanted = (id_ for id_, at in seconds if any(start <= at <= end for start, end in bounds))
+    read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted)
+    captured = [one for one in read if one and one.type != events.DISTILLED]
+    return [one for one in captured if not facet or prompt.carries_facet(one, facet)]
+
+
+def _local(time: str) -> datetime:
+    """Local time for a UTC one."""
+    return datetime.fromtimestamp(epoch_seconds(time), UTC).astimezone()
+
+
+def _loaded(vault: Vault, caller: Caller, load: str) -> Iterator[tuple[str, str]]:
+    """The records that an agent is given: names and texts."""
+    if not load:
+        return
+    query, number = agent_note.parse_load(load)
+    parsed = with_project_names(vault, queries.parse(query, caller.now))
+    wanted = SearchRequest(parsed, query, number, False, Fusion(MEANING_SHARE, 0), "", False)
+
+    def find(index: IndexSession) -> list[tuple[str, str]]:
+        rows = [one.row for one in find_best(vault, index, wanted).rows]
+        return [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
+
+    yield from query_fresh(vault, caller, find, words=True)[0]
+
+
+def _previous_output(vault: Vault, agent: str, facet: str) -> str:
+    """What the last finished run of an agent and a facet answered; empty without one."""
+    for id_ in islice(run_files.list_ended(vault), _MAX_RUNS_LOOKED_AT):
+        path = vault.layout().path(run_note.sealed_path(id_))
+        with suppress(CortexError, OSError):
+            head = notes.read(files.read(vault.root, path, _HEAD_BYTES))
+            told = head.get("agent"), head.get("facet"), head.get("status")
+            if told == (agent, facet, run_note.FINISHED):
+                run = run_files.find_run(vault, id_)
+                said = run_files.load_event(vault, run, run.events[-1]).get("result")
+                return str(said or "")[:_MAX_PREVIOUS_CHARS]
+    return ""
+
+
+def _output_path(vault: Vault, request: RunRequest, day: str, output: str) -> str:
+    """Where the output goes, vault-relative; empty without one. Raises `InvalidInputError`."""
+    path, layout = request.output_path, vault.layout()
+    if not output:
+        return ""
+    if not path:
+        name = "-".join(filter(None, [request.agent, request.facet]))
+        return layout.path(f"{OUTPUT_FOLDER}/{day}/{request.segment or 'agents'}/{name}.{output}")
+    *_, name = parts = files.checked_parts(path.casefold())
+    below = path.casefold().removeprefix(layout.path("").casefold())
+    is_ours = below.startswith(_KEPT_FOLDERS) and not below.startswith(f"{OUTPUT_FOLDER}/")
+    is_read_by_agents = name in _INSTRUCTIONS or any(part.startswith(".") for part in parts)
+    if (
+        is_ours
+        or is_read_by_agents
+        or not name.endswith((".md", ".json"))
+        or portability_problem(path)
+    ):
+        hint = "name a .md or .json file that is nobody's settings, outside the folders of Cortex"
+        raise InvalidInputError(f"{path[:200]!r} is no place for an output", hint)
+    return path
