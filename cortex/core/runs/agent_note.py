@@ -13,6 +13,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.yaml_subset import FieldValue
 from cortex.core.ranking import query as queries
 from cortex.core.runs.run_config import NO_TOOLS, READ_TOOLS, TIERS, TOOLS
+from cortex.core.runs.schedule import SCHEDULES, parse_schedule
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import RESERVED_STEMS, one_of
 from cortex.core.text.value import NamedTuple
@@ -28,10 +29,6 @@ _MAX_LOADED, _LOADED = 100, 20  # records that `load` brings: at the most, witho
 _NOW = "2000-01-01T00:00:00Z"  # for the form of a query, which it does not change
 
 _NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
-_SCHEDULE_PATTERN = (
-    r"daily|weekly|hourly|segment|cron:(?: [0-9*/,-]{1,60}){5}|[1-9][0-9]{0,3}[mhd] before meeting"
-)
-SCHEDULES = 'daily, weekly, hourly, segment, "cron: 30 2 * * *" or 30m before meeting'
 _LOAD_NUMBER_RE = lazy_re(r"(?:^|\s)number:([0-9]{1,9})(?=\s|$)")
 _ENV_NAME_RE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # What changes which program runs, whom it asks, or what Cortex itself does.
@@ -191,12 +188,15 @@ def _read_pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _check_load(text: str) -> str:
-    try:
-        parse_load(text)
-    except InvalidInputError as error:
-        raise ValueError(f"{error.message}: {error.hint}") from error
-    return text
+def _checked_by(parse: Callable[[str], object]) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        try:
+            parse(text)
+        except InvalidInputError as error:
+            raise ValueError(f"{error.message}: {error.hint}") from error
+        return text
+
+    return check
 
 
 def _is_true(text: str) -> bool:
@@ -216,7 +216,7 @@ _FORMS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "provider": (_TEXT, str, "anthropic, or another name of your settings"),
     "tier": _one(TIERS),
     "max_tokens": ("[1-9][0-9]{0,6}", int, "a number of tokens"),
-    "schedule": (_SCHEDULE_PATTERN, str, f"one of {SCHEDULES}"),
+    "schedule": (_TEXT, _checked_by(parse_schedule), f"one of {SCHEDULES}"),
     "priority": ("[1-9][0-9]?", int, "a number from 1 to 99"),
     "facets": _one(FACET_MODES),
     "always": ("true|false", _is_true, "true"),
@@ -225,7 +225,7 @@ _FORMS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "output": _one(OUTPUTS),
     "tools": _one(TOOLS),
     "env": (r"[^=]*=[^\x00]*", _read_pair, "a list such as [NAME=value]"),
-    "load": (_TEXT, _check_load, "type:decision since:7d"),
+    "load": (_TEXT, _checked_by(parse_load), "type:decision since:7d"),
     "max_cost_usd": (_NUMBER, float, "dollars: 0.50"),
     "catch_up": _one(CATCH_UPS),
     "keep": ("[1-9][0-9]{0,5}", int, "a number of runs"),
