@@ -7,7 +7,12 @@ from cortex.core import __version__ as __version__
 
 # Module -> what is handed on from it, which a command that captures does not load.
 _EXPORTS = {
-    "interfaces.python_api": ("Vault", "search", "search_decisions", "search_similar", "hybrid_search"),
+    "interfaces.python_api": (
+        "Vault", "search", "search_decisions", "search_similar", "hybrid_search", "get_agent", "get_facet",
+        "get_talent_configs", "prepare_config",
+    ),
+    "operations.runs.prepare": ("validate_config",),
+    "core.runs.run_note": ("RunRequest",),
     "core.model.problem": (
         "AmbiguousNameError", "ConflictError", "CortexError", "InvalidInputError", "NotFoundError",
     ),

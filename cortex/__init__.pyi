@@ -11,7 +11,12 @@ from cortex.core.model.problem import (
     CortexError as CortexError,
     InvalidInputError as InvalidInputError,
     NotFoundError as NotFoundError,
+    Problem,
 )
+from cortex.core.runs.agent_note import Agent
+from cortex.core.runs.prompt import Facet
+from cortex.core.runs.run_config import RunConfig
+from cortex.core.runs.run_note import RunRequest as RunRequest
 from cortex.operations.care.calendar import Calendar
 from cortex.operations.care.doctor import DoctorResult
 from cortex.operations.care.embed import EmbedResult, RebuildResult
@@ -41,6 +46,7 @@ from cortex.operations.records.new import NewResult
 from cortex.operations.records.relate import RelationChange
 from cortex.operations.records.restore import RestoreResult, RetryResult
 from cortex.operations.records.save import SaveResult
+from cortex.operations.runs.agents import AgentsResult
 from cortex.operations.sessions.context import ContextResult
 from cortex.operations.sessions.import_ import ImportResult
 from cortex.operations.sessions.origin import Origin
@@ -80,6 +86,15 @@ class Vault:
         number: int = 50,
     ) -> Listing[ActionHit]:
         """List what is to be done, overdue first."""
+
+    def agents(
+        self,
+        action: Literal["list", "show", "check"] = "list",
+        name: str = "",
+        *,
+        prompt: bool = False,
+    ) -> AgentsResult:
+        """List the agents of the vault, show one, or check them."""
 
     def archive(
         self, id: str, *, reason: str = "", words: bool = False, yes: bool = False
@@ -499,6 +514,9 @@ class Vault:
     ) -> Transcript:
         """Read the turns of a session, as its transcript has them."""
 
+    def trust(self, names: Iterable[str] | None = None, *, all: bool = False) -> AgentsResult:
+        """Show what agents are told, or trust them as they are now."""
+
     def update(
         self,
         id: str,
@@ -525,6 +543,17 @@ class Vault:
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
 
+_AnyVault = Vault | str | os.PathLike[str]
+
+def get_agent(vault: _AnyVault, name: str) -> Agent: ...
+def get_facet(vault: _AnyVault, name: str) -> Facet: ...
+def get_talent_configs(
+    vault: _AnyVault,
+    type: Literal["cogitate", "generate"] | None = None,
+    schedule: str | None = None,
+) -> dict[str, Agent]: ...
+def prepare_config(vault: _AnyVault, request: RunRequest) -> RunConfig: ...
+def validate_config(config: RunConfig) -> list[Problem]: ...
 def search(
     conn: Vault | str | os.PathLike[str], query: str, limit: int = 10, **options: Any
 ) -> list[Hit]:

@@ -84,10 +84,6 @@ def bind(
     """The call of a verb in a request. A fresh clone is given its merge drivers before, since git copies
     no configuration. `supplied`
     are parameters that the interface fills in beside the vault and the caller. Raises as `find`."""
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    caller = Caller(
-        request.cwd, now, os.urandom, request.source, request.progress, request.wants_outcome
-    )  # fmt: skip
     bound = {**given}
     for one in declared.parameters if request.session else ():
         if one.name == "session" and is_absent(one, given.get("session")):
@@ -102,7 +98,13 @@ def bind(
             for line in set_up_clone(vault):
                 request.say(line)
     paths_from = request.paths_from or request.cwd
-    return Call(function, declared, bound, caller, filled, paths_from)
+    return Call(function, declared, bound, make_caller(request), filled, paths_from)
+
+
+def make_caller(request: Request) -> Caller:
+    """The surroundings of a request, now."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return Caller(request.cwd, now, os.urandom, request.source, request.progress, request.wants_outcome)  # fmt: skip
 
 
 def error_of(error: OSError) -> CortexError:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
-from cortex.interfaces.call import Request, bind
+from cortex.interfaces.call import Request, bind, make_caller
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.locate import find_vault, nearest_vault_root
@@ -97,6 +98,24 @@ def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature
     own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     given = (whole.parameters[one.name] for one in declared.parameters)
     return whole.replace(parameters=[own, *given])
+
+
+def _of_agents(name: str) -> Callable[..., Any]:
+    """A function of `operations/runs/prepare.py` that takes a `Vault` or its path first."""
+
+    def call(vault: Any, *given: Any, **options: Any) -> Any:
+        opened = vault if isinstance(vault, OpenVault) else OpenVault(vault)
+        function = getattr(import_module("cortex.operations.runs.prepare"), name)
+        if name == "prepare_config":
+            given = (make_caller(Request(opened.root, "python", lambda: opened._vault)), *given)  # noqa: SLF001
+        return function(opened._vault, *given, **options)  # noqa: SLF001
+
+    return call
+
+
+get_agent, get_facet, get_talent_configs, prepare_config = map(
+    _of_agents, ("get_agent", "get_facet", "get_talent_configs", "prepare_config")
+)
 
 
 def search(conn: Any, query: str, limit: int = 10, **options: object) -> list[Any]:

@@ -60,6 +60,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("operations.care.doctor", "doctor"),
     "promote": ("operations.projects.promote", "promote"),
     "project": ("operations.projects.project", "project"),
+    "agents": ("operations.runs.agents", "agents"),
+    "trust": ("operations.runs.agents", "trust"),
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "mcp": ("interfaces.mcp.mcp", "mcp"),
@@ -104,7 +106,7 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
+    "actions", "agents", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
     "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})

@@ -11,6 +11,7 @@ from cortex.core.runs.agent_note import (
     DEFAULT_NAME,
     FOLDER,
     MAX_AGENT_BYTES,
+    NAME_HINT,
     is_agent_name,
 )
 from cortex.vault import files, private
@@ -22,8 +23,7 @@ _PINS = "trust"
 def agent_path(vault: Vault, name: str) -> str:
     """Where the note of an agent lies, vault-relative. Raises `InvalidInputError` for what names none."""
     if name != BASE_NAME and not is_agent_name(name):
-        hint = "use lower-case letters, digits and `-`, such as weekly-review"
-        raise InvalidInputError(f"{name[:80]!r} is no name of an agent", hint)
+        raise InvalidInputError(f"{name[:80]!r} is no name of an agent", NAME_HINT)
     return vault.layout().path(f"{FOLDER}/{name}.md")
 
 

@@ -17,7 +17,10 @@ import pytest
 import cortex
 from cortex import Vault
 from cortex.core.model.parameters import MOMENT
-from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.core.runs.agent_note import Agent
+from cortex.core.runs.prompt import Facet
+from cortex.core.runs.run_config import RunConfig
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.schema import answer_type
 from cortex.operations import VERBS
@@ -162,6 +165,15 @@ class Vault:
 
 {methods}
 
+_AnyVault = Vault | str | os.PathLike[str]
+
+def get_agent(vault: _AnyVault, name: str) -> Agent: ...
+def get_facet(vault: _AnyVault, name: str) -> Facet: ...
+def get_talent_configs(
+    vault: _AnyVault, type: Literal["cogitate", "generate"] | None = None, schedule: str | None = None
+) -> dict[str, Agent]: ...
+def prepare_config(vault: _AnyVault, request: RunRequest) -> RunConfig: ...
+def validate_config(config: RunConfig) -> list[Problem]: ...
 '''
 
 
@@ -197,11 +209,12 @@ def method_of(name: str, verb: str, answers: set[type]) -> str:
 
 
 def written_stub() -> str:
-    answers: set[type] = {Hit}
+    answers: set[type] = {Hit, Agent, Facet, RunConfig, Problem}
     names = {verb: "import_" if verb == "import" else verb for verb in VERBS.keys() - NOT_THERE}
     every = [*((name, verb) for verb, name in names.items()), ("update", "revise")]
     methods = "\n".join(method_of(name, verb, answers) for name, verb in sorted(every))
     lines = {f"from {one.__module__} import {one.__name__}" for one in answers}
+    lines.add("from cortex.core.runs.run_note import RunRequest as RunRequest")
     for name in ERRORS:  # these are handed on
         lines.add(f"from cortex.core.model.problem import {name} as {name}")
     text = STUB_HEAD.format(imports="\n".join(sorted(lines)), methods=methods)

@@ -21,13 +21,12 @@ from cortex.core.text.value import NamedTuple
 FOLDER = "agents"
 BASE_NAME, DEFAULT_NAME = "journal", "default"  # the shared base prompt; the agent without a note
 MAX_AGENT_BYTES = 256 * 1024
-OUTPUTS = (MARKDOWN, JSON) = ("md", "json")
-FACET_MODES = (ALL_FACETS, ACTIVE_FACETS, NO_FACETS) = ("all", "active", "none")
-CATCH_UPS = ("none", "one", "all")
+OUTPUTS = ("md", "json")
 MAX_TIMEOUT_SECONDS = 24 * 3600.0
 _MAX_LOADED, _LOADED = 100, 20  # records that `load` brings: at the most, without `number:`
 _NOW = "2000-01-01T00:00:00Z"  # for the form of a query, which it does not change
 
+NAME_HINT = "use lower-case letters, digits and `-`, such as weekly-review; no reserved word"
 _NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _LOAD_NUMBER_RE = lazy_re(r"(?:^|\s)number:([0-9]{1,9})(?=\s|$)")
 _ENV_NAME_RE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -37,16 +36,7 @@ _STEERING_ENV_RE = lazy_re(
     r"|.*_ENDPOINT|.*_PROXY|CORTEX_(?:VAULT|OFF|HOOK|RUN|MODEL_RUN|MCP|EMBEDDER|ENGINE|GIT|PAGER"
     r"|PORT|WORKSPACE|MEMORY|FACET|DAY|SEGMENT)(?:_.*)?)"
 )
-_OBSIDIAN_KEYS = (
-    "type",
-    "id",
-    "tags",
-    "aliases",
-    "cssclasses",
-    "created",
-    "updated",
-    "description",
-)
+_PLAIN_KEYS = frozenset("type id tags aliases cssclasses created updated description".split())  # noqa: SIM905
 
 
 class Agent(NamedTuple):
@@ -60,7 +50,7 @@ class Agent(NamedTuple):
     max_tokens: int = 0  # 0: not said
     schedule: str = ""
     priority: int = 0  # lower numbers first; 0: not scheduled
-    facets: str = NO_FACETS  # for which it runs, once for each
+    facets: str = "none"  # all, active or none: for which it runs, once for each
     always: bool = False  # also for a facet without activity
     muted: tuple[str, ...] = ()  # facets for which it does not run
     timeout: float = 600.0  # seconds
@@ -83,60 +73,48 @@ class Agent(NamedTuple):
 def read_agent(data: bytes, path: str) -> tuple[Agent, list[Problem]]:
     """The agent in a note, and what keeps it from running; raises nothing."""
     name = path.rpartition("/")[2].removesuffix(".md")
-    problems = [Problem(path, message, hint) for message, hint in _wrong_name(name)]
-    if len(data) > MAX_AGENT_BYTES:
-        message = f"is larger than {MAX_AGENT_BYTES // 1024} kB"
-        return Agent(name), [*problems, Problem(path, message, "shorten its prompt")]
-    note = notes.read(data, path)
-    problems += note.problems
+    note = notes.read(data[: MAX_AGENT_BYTES + 1], path)
+    problems = [*note.problems]
     chosen = dict[str, Any]()  # each form gives its field's type
     for key, value in note.fields.items():
-        if key in _OBSIDIAN_KEYS or (key in _FORMS and value is None):
+        if key in _PLAIN_KEYS or (key in _FORMS and value is None):
             continue
-        message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
-        if key in _FORMS:
-            try:
-                chosen[key] = _read_value(key, value)
-                continue
-            except ValueError as error:
-                hint = str(error) or f"write {key}: {_FORMS[key][2]}"
-                message = f"{key} is not understood"
-        line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
-        problems.append(Problem(f"{path}:{line}", message, hint))
+        try:
+            chosen[key] = _read_value(key, value)
+        except KeyError:
+            message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
+        except ValueError as error:
+            message, hint = (
+                f"{key} is not understood",
+                str(error) or f"write {key}: {_FORMS[key][2]}",
+            )
+        if key not in chosen:
+            line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
+            problems.append(Problem(f"{path}:{line}", message, hint))
     if chosen.get("output"):
         chosen.setdefault("tools", NO_TOOLS)
-    named = {"name": name, "title": note.title, "prompt": note.text.strip()}
-    agent = Agent(**{**chosen, **named})
-    return agent, [*problems, *(Problem(path, *said) for said in _wrong_together(agent, note))]
+    agent = Agent(**{**chosen, "name": name, "title": note.title, "prompt": note.text.strip()})
+    late = "10-30 generators, 40-60 analysis, 90 and more late"
+    wrong = [
+        (not is_agent_name(name), f"{name[:80]!r} is no name of an agent", NAME_HINT),
+        (len(data) > MAX_AGENT_BYTES, "is larger than 256 kB", "shorten its prompt"),
+        (not agent.prompt, "has no prompt", "write below the closing --- what it is to do"),
+        (
+            bool(agent.schedule) and not note.fields.get("priority"),
+            "is scheduled and has no priority", f"write priority: 40 ({late})",
+        ),
+        (
+            agent.schedule == "segment" and agent.always, "always is not for agents of segments",
+            "take always out: the facets of a segment are those that a generator found in it",
+        ),
+    ]  # fmt: skip
+    problems += [Problem(path, message, hint) for is_so, message, hint in wrong if is_so]
+    return agent, problems
 
 
 def is_agent_name(name: str) -> bool:
     """Whether a note of an agent may be called so."""
-    return not _wrong_name(name)
-
-
-def _wrong_name(name: str) -> list[tuple[str, str]]:
-    if not _NAME_RE.fullmatch(name):
-        message = f"{name[:80]!r} is no name of an agent"
-        return [(message, "use lower-case letters, digits and `-`, such as weekly-review")]
-    if name in (BASE_NAME, DEFAULT_NAME) or name in RESERVED_STEMS:
-        return [(f"{name} is a reserved name", "rename the note")]
-    return []
-
-
-def _wrong_together(agent: Agent, note: notes.Note) -> list[tuple[str, str]]:
-    """What is wrong though each key is right for itself."""
-    found = []
-    said = note.fields
-    if not agent.prompt:
-        found.append(("has no prompt", "write below the closing --- what it is to do"))
-    if agent.schedule and not agent.priority and not said.get("priority"):
-        hint = "write priority: 10 (10-30 generators, 40-60 analysis, 90 and more late)"
-        found.append(("is scheduled and has no priority", hint))
-    if agent.schedule == "segment" and agent.always:
-        hint = "take always out: a segment's facets are those that a generator found in it"
-        found.append(("always is not for agents of segments", hint))
-    return found
+    return bool(_NAME_RE.fullmatch(name)) and name not in (BASE_NAME, DEFAULT_NAME, *RESERVED_STEMS)
 
 
 def parse_load(text: str) -> tuple[str, int]:
@@ -182,10 +160,9 @@ def _read_timeout(text: str) -> float:
 
 
 def _read_pair(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if fault := env_fault(name):
+    if fault := env_fault(text.partition("=")[0]):
         raise ValueError(fault)
-    return name, value
+    return text.partition("=")[0], text.partition("=")[2]
 
 
 def _checked_by(parse: Callable[[str], object]) -> Callable[[str], str]:
@@ -199,14 +176,11 @@ def _checked_by(parse: Callable[[str], object]) -> Callable[[str], str]:
     return check
 
 
-def _is_true(text: str) -> bool:
-    return text == "true"
-
-
 def _one(words: tuple[str, ...]) -> tuple[str, Callable[[str], Any], str]:
     return "|".join(words), str, f"one of {', '.join(words)}"
 
 
+_FLAG = ("true|false", "true".__eq__, "true")
 _TEXT = r"[^\x00-\x1f\x7f]{1,500}"
 _NUMBER = r"[0-9]{1,5}(?:\.[0-9]{1,6})?"
 _LIST_KEYS = ("muted", "env")
@@ -218,8 +192,8 @@ _FORMS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "max_tokens": ("[1-9][0-9]{0,6}", int, "a number of tokens"),
     "schedule": (_TEXT, _checked_by(parse_schedule), f"one of {SCHEDULES}"),
     "priority": ("[1-9][0-9]?", int, "a number from 1 to 99"),
-    "facets": _one(FACET_MODES),
-    "always": ("true|false", _is_true, "true"),
+    "facets": _one(("all", "active", "none")),
+    "always": _FLAG,
     "muted": ("[a-z0-9][a-z0-9._-]{0,63}", str, "[personal]"),
     "timeout": (_NUMBER, _read_timeout, "seconds, at most a day: 600"),
     "output": _one(OUTPUTS),
@@ -227,8 +201,8 @@ _FORMS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "env": (r"[^=]*=[^\x00]*", _read_pair, "a list such as [NAME=value]"),
     "load": (_TEXT, _checked_by(parse_load), "type:decision since:7d"),
     "max_cost_usd": (_NUMBER, float, "dollars: 0.50"),
-    "catch_up": _one(CATCH_UPS),
+    "catch_up": _one(("none", "one", "all")),
     "keep": ("[1-9][0-9]{0,5}", int, "a number of runs"),
-    "disabled": ("true|false", _is_true, "true"),
+    "disabled": _FLAG,
     "record": _one(RECORD_TYPES),
 }

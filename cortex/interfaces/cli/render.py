@@ -18,6 +18,7 @@ from cortex.vault.files import iter_chunks
 FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 # The modules that render answers, and whose; what is not named here is in `render_records`.
 _RENDERERS = {
+    "render_agents": ("agents", "trust"),
     "render_care": (
         "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync",
     ),
@@ -33,7 +34,7 @@ _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
-_PROBLEM_VERBS = ("doctor", "embed", "import", "init", "lifecycle")
+_PROBLEM_VERBS = ("agents", "doctor", "embed", "import", "init", "lifecycle")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),

@@ -28,6 +28,7 @@ VERBS_WITHOUT_TOOL = {
     "hooks": "changes the settings of the host that runs the agent: a person decides that",
     "mcp": "is this server",
     "serve": "is a server, too",
+    "trust": "a person reads what agents are told, and decides",
     "tui": "a view for a person at a terminal",
     "watch": "runs until it is ended",
     "web": "opens a browser of the person's",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -89,15 +88,15 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     if request.agent != DEFAULT_NAME:
         data = trust.read_agent_file(vault, request.agent)
         agent = _agent_of(vault, request.agent, data)
-    for name in (*(name for name, _ in agent.env), *request.env):
+    for name, _ in agent.env:
         if fault := agent_note.env_fault(name, settings.env):
             raise InvalidInputError(fault, "take it out, or give it under another name")
     provider, tier, model = agent_settings.resolve_model(
         settings, agent.name, request.provider or agent.provider, request.tier or agent.tier, request.model
     )  # fmt: skip
     bring_up_to_date(vault, caller)
-    day, output = request.day or f"{_local(caller.now):%Y%m%d}", request.output or agent.output
-    bounds = _bounds(day, _spans(request))
+    day, output = request.day or f"{local_time(caller.now):%Y%m%d}", request.output or agent.output
+    bounds = _bounds(day, [one for one in request.span or (request.segment,) if one])
     found = _captured(vault, bounds, request.facet) if agent.is_generator else []
     period = {"CORTEX_FACET": request.facet, "CORTEX_DAY": day, "CORTEX_SEGMENT": request.segment}
     skipped = {
@@ -111,7 +110,7 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
         system_instruction=shared.text.strip(),
         extra_context=_context(vault, caller, agent, request._replace(day=day), found),
         user_instruction=agent.prompt, prompt=request.prompt, tools=agent.tools, output=output,
-        output_path=_output_path(vault, request, day, output),
+        output_path=output_path(vault, request, day, output),
         max_output_tokens=request.max_output_tokens or agent.max_tokens,
         thinking_budget=request.thinking_budget, session_id=request.session_id,
         chat_id=request.chat_id, facet=request.facet, day=day, segment=request.segment,
@@ -130,15 +129,15 @@ def _context(
     facets = [f"{one.name} ({one.title}{', muted' * one.muted})" for one in list_facets(vault)]
     makers = get_talent_configs(vault, "generate").values()
     facts = {
-        "Now": f"{_local(caller.now):%A, %d %B %Y, %H:%M %z}", "Day": request.day,
-        "Segments": ", ".join(_spans(request)), "Facet": f"{facet.name} ({facet.title})" if facet else "",
+        "Now": f"{local_time(caller.now):%A, %d %B %Y, %H:%M %z}", "Day": request.day,
+        "Segments": ", ".join(request.span) or request.segment, "Facet": f"{facet.name} ({facet.title})" if facet else "",
         "Facets": ", ".join(facets),
         "Generators": ", ".join(f"{one.name} ({one.title or one.name})" for one in makers),
     }  # fmt: skip
     parts = [
         *([(f"Facet {facet.name}", facet.text)] if facet else ()),
-        *_loaded(vault, caller, agent.load),
-        ("Events captured", prompt.join_events(found, lambda one: f"{_local(one.at):%H:%M}")),
+        *(_loaded(vault, caller, agent.load) if agent.load else ()),
+        ("Events captured", prompt.join_events(found, lambda one: f"{local_time(one.at):%H:%M}")),
         ("Your previous output", _previous_output(vault, agent.name, request.facet)),
     ]
     return prompt.compose_context(facts, parts)
@@ -148,7 +147,7 @@ def validate_config(config: RunConfig) -> list[Problem]:
     """What keeps a run from being started with this."""
     texts = config.system_instruction, config.extra_context, config.user_instruction, config.prompt
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    found = {
+    wrong = {
         "nothing is asked": not (config.user_instruction or config.prompt).strip(),
         f"{size:,} bytes are to be sent, over {MAX_PROMPT_BYTES:,}": size > MAX_PROMPT_BYTES,
         "no provider and model answer": not (config.provider and config.model),
@@ -156,9 +155,7 @@ def validate_config(config: RunConfig) -> list[Problem]:
         "output is neither md nor json": config.output not in ("", *agent_note.OUTPUTS),
         "the output has no place": bool(config.output) != bool(config.output_path),
     }
-    return [
-        Problem(config.name, one, "cortex agents check") for one, wrong in found.items() if wrong
-    ]
+    return [Problem(config.name, one, "cortex agents check") for one in wrong if wrong[one]]
 
 
 def _agent_of(vault: Vault, name: str, data: bytes) -> Agent:
@@ -168,11 +165,7 @@ def _agent_of(vault: Vault, name: str, data: bytes) -> Agent:
     return agent
 
 
-def _spans(request: RunRequest) -> tuple[str, ...]:
-    return request.span or tuple(filter(None, [request.segment]))
-
-
-def _bounds(day: str, spans: tuple[str, ...]) -> list[tuple[float, float]]:
+def _bounds(day: str, spans: list[str]) -> list[tuple[float, float]]:
     """The stretches of local time that a run is about, as seconds since the epoch, both included."""
     try:
         if not _DAY_RE.fullmatch(day) or not all(map(_SEGMENT_RE.fullmatch, spans)):
@@ -192,28 +185,21 @@ def _captured(vault: Vault, bounds: list[tuple[float, float]], facet: str) -> li
     """The events that were captured then, of a facet if one is given; oldest first."""
     ends = (format_time(at) for at in (min(bounds)[0], max(end for _, end in bounds)))
     months = sorted({f"events/{time[:4]}/{time[5:7]}" for time in ends})
-    ids = (
-        name[:-3]
-        for month in months
-        for name in files.list_notes(vault.root, vault.layout().path(month))
-        if events.is_event_id(name[:-3])
-    )
-    seconds = ((id_, epoch_seconds(events.time_of_id(id_))) for id_ in ids)
-    wanted = (id_ for id_, at in seconds if any(start <= at <= end for start, end in bounds))
-    read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted)
+    names = (name for month in months for name in files.list_notes(vault.root, vault.layout().path(month)))  # fmt: skip
+    ids = ((name[:-3], epoch_seconds(events.time_of_id(name))) for name in names)
+    wanted = (id_ for id_, at in ids if any(start <= at <= end for start, end in bounds))
+    read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted if events.is_event_id(id_))  # fmt: skip
     captured = [one for one in read if one and one.type != events.DISTILLED]
     return [one for one in captured if not facet or prompt.carries_facet(one, facet)]
 
 
-def _local(time: str) -> datetime:
+def local_time(time: str) -> datetime:
     """Local time for a UTC one."""
     return datetime.fromtimestamp(epoch_seconds(time), UTC).astimezone()
 
 
-def _loaded(vault: Vault, caller: Caller, load: str) -> Iterator[tuple[str, str]]:
+def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
     """The records that an agent is given: names and texts."""
-    if not load:
-        return
     query, number = agent_note.parse_load(load)
     parsed = with_project_names(vault, queries.parse(query, caller.now))
     wanted = SearchRequest(parsed, query, number, False, Fusion(MEANING_SHARE, 0), "", False)
@@ -222,7 +208,7 @@ def _loaded(vault: Vault, caller: Caller, load: str) -> Iterator[tuple[str, str]
         rows = [one.row for one in find_best(vault, index, wanted).rows]
         return [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
 
-    yield from query_fresh(vault, caller, find, words=True)[0]
+    return query_fresh(vault, caller, find, words=True)[0]
 
 
 def _previous_output(vault: Vault, agent: str, facet: str) -> str:
@@ -239,7 +225,7 @@ def _previous_output(vault: Vault, agent: str, facet: str) -> str:
     return ""
 
 
-def _output_path(vault: Vault, request: RunRequest, day: str, output: str) -> str:
+def output_path(vault: Vault, request: RunRequest, day: str, output: str) -> str:
     """Where the output goes, vault-relative; empty without one. Raises `InvalidInputError`."""
     path, layout = request.output_path, vault.layout()
     if not output:
@@ -249,14 +235,9 @@ def _output_path(vault: Vault, request: RunRequest, day: str, output: str) -> st
         return layout.path(f"{OUTPUT_FOLDER}/{day}/{request.segment or 'agents'}/{name}.{output}")
     *_, name = parts = files.checked_parts(path.casefold())
     below = path.casefold().removeprefix(layout.path("").casefold())
+    is_wrong = not name.endswith((".md", ".json")) or bool(portability_problem(path))
     is_ours = below.startswith(_KEPT_FOLDERS) and not below.startswith(f"{OUTPUT_FOLDER}/")
-    is_read_by_agents = name in _INSTRUCTIONS or any(part.startswith(".") for part in parts)
-    if (
-        is_ours
-        or is_read_by_agents
-        or not name.endswith((".md", ".json"))
-        or portability_problem(path)
-    ):
+    if is_wrong or is_ours or name in _INSTRUCTIONS or any(part[0] == "." for part in parts):
         hint = "name a .md or .json file that is nobody's settings, outside the folders of Cortex"
         raise InvalidInputError(f"{path[:200]!r} is no place for an output", hint)
     return path

@@ -212,7 +212,7 @@ def test_a_day_on_which_clocks_change_has_its_hours(agents) -> None:
         {"segment": "../../x"}, {"segment": "100000"}, {"segment": "250000_1"}, {"segment": "100000_-1"},
         {"span": ("100000_1", "x")}, {"facet": "../work"}, {"facet": "Work"}, {"facet": "gone"},
         {"agent": "../cortex"}, {"agent": "gone"}, {"agent": "broken"}, {"agent": "journal"},
-        {"provider": "acme"}, {"tier": "big"}, {"env": ("PATH",)}, {"env": ("DEBUG",)}, {"env": ("A B",)},
+        {"provider": "acme"}, {"tier": "big"}, {"segment": "20261120"},
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(agents, caller, fields) -> None:
@@ -234,12 +234,13 @@ def test_a_facet_deleted_meanwhile_is_named(agents, caller) -> None:
 
 
 def test_further_variables_are_the_users_to_list(agents, caller) -> None:
+    Path(agents.root, "agents/weekly.md").write_text("---\nenv: [DEBUG=1]\n---\nReview.\n")
+    with pytest.raises(InvalidInputError, match="DEBUG is not among env"):
+        prepare_config(agents, caller, RunRequest("weekly"))
     path = Path(settings_file())
     path.parent.mkdir(parents=True)
-    path.write_text('[agents]\nenv = ["DEBUG", "PATH"]\n')
-    prepare_config(agents, caller, RunRequest("weekly", env=("DEBUG", "CORTEX_X")))
-    with pytest.raises(InvalidInputError, match="PATH changes"):
-        prepare_config(agents, caller, RunRequest("weekly", env=("PATH",)))
+    path.write_text('[agents]\nenv = ["DEBUG"]\n')
+    assert prepare_config(agents, caller, RunRequest("weekly")).env["DEBUG"] == "1"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""Agents as text: which there are, what they would be sent, what has changed in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.interfaces.cli.text import bold, dim, hint, problem_lines
+from cortex.interfaces.escape_terminal import escape
+
+
+def agents(answer: Any) -> Iterable[str]:
+    if sent := answer.sent:
+        why = f", not started: {sent.skipped}" if sent.skipped else ""
+        yield dim(f"to {sent.provider}, {sent.model}{why}")
+        texts = sent.system_instruction, sent.extra_context, sent.user_instruction
+        yield from (f"\n{escape(text, lines=True)}" for text in texts if text)
+    for one in () if sent else answer.agents:
+        when = f"{one.schedule}, priority {one.priority}" if one.schedule else "by hand"
+        about = " · ".join(filter(None, (one.title, when, one.tier)))
+        yield f"{bold(one.name)}  {one.state}  {dim(about)}"
+    if not answer.agents and not answer.problems and not sent:
+        yield f"no agents{hint(': a note agents/NAME.md is one')}"
+    yield from problem_lines(answer.problems)
+
+
+def trust(answer: Any) -> Iterable[str]:
+    for one in answer.agents:
+        yield f"{bold(one.name)}  {one.state}"
+        yield from (f"  {escape(line)}" for line in one.diff.splitlines()[2:])
+    yield from problem_lines(answer.problems)
+    if untrusted := [one.name for one in answer.agents if one.diff]:
+        yield hint(f"cortex trust {' '.join(untrusted)} once you have read it")

@@ -1,0 +1,114 @@
+"""Which agents there are, what is wrong with them, what they would be sent, and whether they are trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from difflib import unified_diff
+from typing import Literal
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
+from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME, read_agent
+from cortex.core.runs.run_config import RunConfig
+from cortex.core.runs.run_note import RunRequest
+from cortex.core.text.value import NamedTuple
+from cortex.operations.runs.prepare import prepare_config, validate_config
+from cortex.vault import agent_settings, trust as trusted
+from cortex.vault.locate import Vault
+
+
+class AgentEntry(NamedTuple):
+    """An agent, by its note."""
+
+    name: str
+    title: str
+    state: str  # trusted, changed (since it was), new, wrong, disabled
+    schedule: str
+    priority: int
+    tier: str
+    file: str  # absolute path
+    diff: str = ""  # of `cortex trust`: what has changed since it was trusted
+
+
+class AgentsResult(NamedTuple):
+    """Agents by name. `sent` is what the one that is shown would be given."""
+
+    agents: list[AgentEntry]
+    problems: list[Problem]
+    sent: RunConfig | None = None
+
+
+def agents(
+    vault: Vault, caller: Caller, action: Literal["list", "show", "check"] = "list", name: str = "",
+    *, prompt: bool = False,
+) -> AgentsResult:  # fmt: skip
+    """List the agents of the vault, show one, or check them.
+
+    An agent is a note agents/NAME.md; docs/dev/runs.md says what it may hold. check names each key that is
+    not understood, and what your settings lack; such an agent does not run, nor does one that you do not trust.
+
+    action: list, show or check
+    name: of an agent; list and check take all by default
+    prompt: print exactly what a run of it would be sent now
+
+    Example: cortex agents
+    Example: cortex agents show weekly-review --prompt
+    Example: cortex agents check
+    """
+    if action == "show" and not name:
+        raise InvalidInputError("which agent?", "cortex agents lists them")
+    names = [name] if name else trusted.list_agents(vault)
+    entries, problems = _read(vault, [one for one in names if one != DEFAULT_NAME])
+    sent = prepare_config(vault, caller, RunRequest(name)) if prompt and action == "show" else None
+    if action == "check":
+        problems += agent_settings.load_agents()[1]
+        for one in (one for one in entries if one.state != "wrong"):
+            try:
+                problems += validate_config(prepare_config(vault, caller, RunRequest(one.name)))
+            except (CortexError, OSError) as error:
+                problems.append(problem_of(one.file, error))
+    return AgentsResult([one._replace(diff="") for one in entries], problems, sent)
+
+
+def trust(
+    vault: Vault, caller: Caller, names: list[str] | None = None, *, all: bool = False  # noqa: ARG001
+) -> AgentsResult:  # fmt: skip
+    """Show what agents are told, or trust them as they are now.
+
+    Notes of agents may come by git from anybody, so an agent runs only while its note, and agents/journal.md,
+    which all share, are to the byte what you have trusted. Without names nothing is trusted: each note is
+    shown with what has changed since.
+
+    names: agents to trust, or journal
+    all: trust all
+
+    Example: cortex trust
+    Example: cortex trust journal weekly-review
+    """
+    every = [*trusted.list_agents(vault), *([BASE_NAME] if trusted.read_base(vault) else ())]
+    chosen = names or (every if all else [])
+    for name, data in [(name, trusted.read_agent_file(vault, name)) for name in chosen]:
+        trusted.pin(vault, name, data)
+    return AgentsResult(*_read(vault, names or every))
+
+
+def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Problem]]:
+    entries, problems = list[AgentEntry](), list[Problem]()
+    for name in names:
+        try:
+            path, data = trusted.agent_path(vault, name), trusted.read_agent_file(vault, name)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(f"agents/{name}.md", error))
+            continue
+        agent, wrong = read_agent(data, path)
+        problems += wrong if name != BASE_NAME else []
+        before = trusted.trusted_text(vault, name)
+        state = "trusted" if before == data else "changed" if before else "new"
+        state = "disabled" if agent.disabled else state
+        state = "wrong" if wrong and name != BASE_NAME else state
+        old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, data))
+        diff = "\n".join(unified_diff(old, new, "trusted", path, lineterm="", n=1))
+        about = agent.title, state, agent.schedule, agent.priority, agent.tier
+        entries.append(AgentEntry(name, *about, os.path.join(vault.root, path), diff))
+    return entries, problems
