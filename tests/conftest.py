@@ -53,7 +53,14 @@ _PERSONAL = (
     "CORTEX_", "GIT_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "COLUMNS", "LINES",
     "NO_COLOR", "FORCE_COLOR", "PYTHON",
 )  # fmt: skip
-_OF_THE_SUITE = ("CORTEX_SOAK", "CORTEX_UPTIME", "CORTEX_UPDATE", "CORTEX_GITS", "CORTEX_HISTORIES")
+_OF_THE_SUITE = (
+    "CORTEX_SOAK",
+    "CORTEX_UPTIME",
+    "CORTEX_UPDATE",
+    "CORTEX_GITS",
+    "CORTEX_HISTORIES",
+    "CORTEX_REAL_CLI_BIN",
+)
 # Without housekeeping a git that the tests run starts half as many processes.
 _GITCONFIG = """\
 [user]

@@ -1,0 +1,24 @@
+"""A program of the user's own: it is given the run as one line of JSON, and prints events, one a line."""
+
+from __future__ import annotations
+
+from cortex.agents.reader import EventReader, info, text_at, usage_of
+from cortex.core.runs.run_event import KINDS, RunEvent
+
+
+class NdjsonEvents(EventReader):
+    """Reads events as they are. A kind that is unknown, or not the program's to say, is an `info`."""
+
+    def events_of(self, fields: dict[str, object]) -> list[RunEvent]:
+        kind = fields.get("event")
+        if kind not in KINDS or kind == "request":
+            return [info(fields)]
+        event: RunEvent = dict(fields)
+        if "usage" in fields:
+            event["usage"] = usage_of(fields["usage"], "input", "output", "cached")
+        if kind == "finish":
+            event["result"] = text_at(fields, "result")
+        elif kind == "error":
+            why = text_at(fields, "error") or "the program says no more than that"
+            event |= self.failed(why, text_at(fields, "reason"))
+        return [event]
