@@ -20,7 +20,7 @@ PROTOCOLS = ("claude", "codex", "gemini", NDJSON, OPENAI_COMPATIBLE)
 # Shipped: provider -> its protocol, and a model for each tier.
 _SHIPPED = {
     "anthropic": ("claude", ("opus", "sonnet", "haiku")),
-    "openai": ("codex", ("gpt-5.5", "gpt-5.4", "gpt-5.4-mini")),
+    "openai": ("codex", ("gpt-6.2-astra", "gpt-6.2-sol", "gpt-6-luna")),
     "google": ("gemini", ("pro", "flash", "flash-lite")),
 }
 _CONTEXTS = {"agents.*": "flash"}
