@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_config import TIERS
-from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
 from cortex.vault.user_settings import load_table, settings_file
@@ -24,8 +23,8 @@ _SHIPPED = {
     "google": ("gemini", ("pro", "flash", "flash-lite")),
 }
 _CONTEXTS = {"agents.*": "flash"}
-_NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 Form: TypeAlias = Callable[[Any], bool]  # whether a value can be that of a setting
+Forms: TypeAlias = Mapping[str, tuple[Form, str]]  # by key, with what it is in words
 
 
 class ProviderSettings(NamedTuple):
@@ -78,50 +77,37 @@ def load_agents() -> tuple[AgentSettings, list[Problem]]:
         values.setdefault("provider", "")
     contexts: Any = agents.get("contexts", {})
     forms = dict.fromkeys(contexts if isinstance(contexts, dict) else (), _TIER)
-    tiers_of = _read("agents.contexts", contexts, forms, problems)
+    contexts = _read("agents.contexts", contexts, forms, problems)
     return AgentSettings(
-        **values, contexts={**_CONTEXTS, **dict.fromkeys(forms, ""), **tiers_of},
+        **values, contexts={**_CONTEXTS, **dict.fromkeys(forms, ""), **contexts},
         providers=_read_providers(providers, tiers, problems),
         prices=_read_prices(prices, problems),
     ), problems  # fmt: skip
 
 
-def resolve_model(
-    settings: AgentSettings, name: str, provider: str, tier: str, model: str
-) -> tuple[str, str, str]:
+def resolve_model(settings: AgentSettings, name: str, provider: str, tier: str, model: str) -> tuple[str, str, str]:  # fmt: skip
     """The provider, tier and model that answer for the agent `name`, of which each may be given.
     Raises `CortexError`, which names the setting, where none is said: nothing else is asked."""
-
-    def refuse(message: str, line: str, below: str) -> CortexError:
-        return CortexError(message, f"write {line} below [{below}] in {settings_file()}")
-
     provider = provider or settings.provider
-    if not provider:
-        raise refuse("no provider is named", 'provider = "anthropic"', "agents")
-    if provider not in settings.providers:
-        known = ", ".join(sorted(settings.providers))
-        message = f"there is no provider {provider!r} that can be used, but {known}"
-        raise refuse(message, "protocol and command", f"providers.{provider}")
-    if model:
+    patterns = [one for one in settings.contexts if fnmatchcase(f"agents.{name}", one)]
+    tier = tier or ("" if model else settings.contexts.get(max(patterns, key=len, default=""), ""))
+    known = settings.providers.get(provider)
+    model = model or (known.models.get(tier, "") if known else "")
+    if known and model:
         return provider, tier, model
-    matching = [one for one in settings.contexts if fnmatchcase(f"agents.{name}", one)]
-    tier = tier or (settings.contexts[max(matching, key=len)] if matching else "")
-    if tier not in TIERS:
-        message = f"there is no tier {tier!r} for agents.{name}"
-        raise refuse(message, '"agents.*" = "flash"', "agents.contexts")
-    if not (model := settings.providers[provider].models.get(tier, "")):
-        message = f"{provider} has no model of the tier {tier}"
-        raise refuse(message, f'{provider} = "MODEL"', f"tiers.{tier}")
-    return provider, tier, model
+    message, line = "no provider is named", 'provider = "anthropic" below [agents]'
+    if known:
+        message = f"{provider} has no model of the tier {tier!r}"
+        line = f'{provider} = "MODEL" below [tiers.{tier or "flash"}]'
+    elif provider:
+        message = f"there is no provider {provider!r} that can be used"
+        line = f"protocol, and command or url, below [providers.{provider}]"
+    raise CortexError(message, f"write {line} in {settings_file()}")
 
 
-def _read_providers(
-    said: Mapping[str, Any], tiers: Mapping[str, Any], problems: list[Problem]
-) -> dict[str, ProviderSettings]:
-    shipped = {
-        name: dict(zip(TIERS, models, strict=True)) for name, (_, models) in _SHIPPED.items()
-    }
-    models: dict[str, dict[str, str]] = {**{name: {} for name in said}, **shipped}
+def _read_providers(said: Mapping[str, Any], tiers: Any, problems: list[Problem]) -> dict[str, ProviderSettings]:  # fmt: skip
+    models: dict[str, dict[str, str]] = {name: {} for name in said}
+    models |= {name: dict(zip(TIERS, one, strict=True)) for name, (_, one) in _SHIPPED.items()}
     for tier, table in _read("tiers", tiers, dict.fromkeys(TIERS, _TABLE), problems).items():
         chosen = _read(f"tiers.{tier}", table, dict.fromkeys(models, _TEXT), problems)
         for name in table.keys() & models.keys():
@@ -132,7 +118,7 @@ def _read_providers(
         values = _read(place, said.get(name, {}), _PROVIDER_FORMS, problems)
         protocol = values.setdefault("protocol", _SHIPPED.get(name, ("",))[0])
         needed = {NDJSON: "command", OPENAI_COMPATIBLE: "url", "": "protocol"}.get(protocol, "")
-        if not _NAME_RE.fullmatch(name):
+        if not re.fullmatch("[a-z0-9]+(?:-[a-z0-9]+)*", name):
             _add(problems, place, "is no name", "use lower-case letters, digits and `-`")
         elif needed and not values.get(needed) and len(problems) == before:
             _add(problems, place, f"has no {needed}", f"it is {_PROVIDER_FORMS[needed][1]}")
@@ -153,23 +139,18 @@ def _read_prices(said: Mapping[str, Any], problems: list[Problem]) -> dict[str, 
     return found
 
 
-def _read(
-    place: str, table: Any, forms: Mapping[str, tuple[Form, str]], problems: list[Problem]
-) -> dict[str, Any]:
+def _read(place: str, table: Any, forms: Forms, problems: list[Problem]) -> dict[str, Any]:
     """The values of a table that have their form, lists as tuples; all else is a problem."""
     if not isinstance(table, dict):
         _add(problems, place, "is no table", f"write [{place}]")
         return {}
-    chosen = dict[str, Any]()
-    for key, value in table.items():
-        is_right, form = forms.get(key, (None, ""))
-        if is_right is None:
-            _add(problems, place, f"{key[:80]} is no setting", one_of(key[:80], (*forms,)))
-        elif is_right(value):
-            chosen[key] = tuple(value) if isinstance(value, list) else value
-        else:
-            _add(problems, place, f"{key[:80]} is not understood", f"it is {form}")
-    return chosen
+    right = {key for key, value in table.items() if key in forms and forms[key][0](value)}
+    for key in sorted(table.keys() - right):
+        message, hint = f"{key[:80]} is no setting", one_of(key[:80], (*forms,))
+        if key in forms:
+            message, hint = f"{key[:80]} is not understood", f"it is {forms[key][1]}"
+        _add(problems, place, message, hint)
+    return {key: tuple(v) if isinstance(v := table[key], list) else v for key in right}
 
 
 def _add(problems: list[Problem], place: str, message: str, hint: str) -> None:
@@ -195,7 +176,7 @@ _TABLE = (lambda value: isinstance(value, dict), "a table")
 _VARIABLES = (_all(_IS_VARIABLE), "a list of names of variables")
 _DOLLARS = (_number(0, 1_000_000), "dollars for a million tokens")
 _TIER = (_like("|".join(TIERS)), "pro, flash or lite")
-_AGENT_FORMS: dict[str, tuple[Form, str]] = {
+_AGENT_FORMS: Forms = {
     "schedules": (lambda value: isinstance(value, bool), "true or false"),
     "requests": (_all(_like("mcp|http")), 'a list of "mcp" and "http"'),
     "provider": _TEXT,
@@ -203,7 +184,7 @@ _AGENT_FORMS: dict[str, tuple[Form, str]] = {
     "idle": (_number(1, 86_400), "seconds, at most a day"),
     "env": _VARIABLES,
 }
-_PROVIDER_FORMS: dict[str, tuple[Form, str]] = {
+_PROVIDER_FORMS: Forms = {
     "protocol": (_like("|".join(PROTOCOLS)), f"one of {', '.join(PROTOCOLS)}"),
     "command": (_all(_IS_TEXT, 1), 'a list of words: command = ["my-agent", "{model}"]'),
     "resume": (_all(_IS_TEXT, 1), 'a list of words: resume = ["my-agent", "{session}"]'),

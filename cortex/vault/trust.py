@@ -6,14 +6,8 @@ from __future__ import annotations
 import os
 
 from cortex.core.model.problem import InvalidInputError, NotFoundError
-from cortex.core.runs.agent_note import (
-    BASE_NAME,
-    DEFAULT_NAME,
-    FOLDER,
-    MAX_AGENT_BYTES,
-    NAME_HINT,
-    is_agent_name,
-)
+from cortex.core.runs import agent_note
+from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME, MAX_AGENT_BYTES
 from cortex.vault import files, private
 from cortex.vault.locate import Vault
 
@@ -22,14 +16,14 @@ _PINS = "trust"
 
 def agent_path(vault: Vault, name: str) -> str:
     """Where the note of an agent lies, vault-relative. Raises `InvalidInputError` for what names none."""
-    if name != BASE_NAME and not is_agent_name(name):
-        raise InvalidInputError(f"{name[:80]!r} is no name of an agent", NAME_HINT)
-    return vault.layout().path(f"{FOLDER}/{name}.md")
+    if name != BASE_NAME and not agent_note.is_agent_name(name):
+        raise InvalidInputError(f"{name[:80]!r} is no name of an agent", agent_note.NAME_HINT)
+    return vault.layout().path(f"{agent_note.FOLDER}/{name}.md")
 
 
 def list_agents(vault: Vault) -> list[str]:
     """The names of the notes of agents, sorted, whatever they are called; not of the shared base."""
-    names = files.list_notes(vault.root, vault.layout().path(FOLDER))
+    names = files.list_notes(vault.root, vault.layout().path(agent_note.FOLDER))
     return [name[:-3] for name in names if name != f"{BASE_NAME}.md"]
 
 

@@ -84,7 +84,7 @@ def test_request_note_and_settings_say_which_model() -> None:
         "opus-9",
     )
     assert resolve_model(settings, "other", "anthropic", "", "x-1") == ("anthropic", "", "x-1")
-    with pytest.raises(CortexError, match="local has no model of the tier lite") as raised:
+    with pytest.raises(CortexError, match="local has no model of the tier 'lite'") as raised:
         resolve_model(settings, "weekly-fun", "", "", "")  # the longest pattern
     assert 'write local = "MODEL" below [tiers.lite] in' in raised.value.hint
 
@@ -141,8 +141,8 @@ def test_what_is_not_understood_is_said_once(text, message) -> None:
         ("[agents]\nprovider = 3", "no provider is named"),
         ("[agents]\nprovider = 'acme'", "there is no provider 'acme'"),
         ("[providers.anthropic]\ncommand = 'claude'", "there is no provider 'anthropic'"),
-        ("[tiers.flash]\nanthropic = 3", "anthropic has no model of the tier flash"),
-        ("[agents.contexts]\n'agents.*' = 'big'", "there is no tier '' for agents.a"),
+        ("[tiers.flash]\nanthropic = 3", "anthropic has no model of the tier 'flash'"),
+        ("[agents.contexts]\n'agents.*' = 'big'", "anthropic has no model of the tier ''"),
     ],
 )
 def test_what_is_wrong_asks_nobody_else(text, message) -> None:
@@ -161,5 +161,5 @@ def test_a_file_that_is_none_gives_no_provider(tmp_path) -> None:
 
 def test_a_tier_that_there_is_not() -> None:
     settings, _ = load_agents()
-    with pytest.raises(CortexError, match="there is no tier 'big'"):
+    with pytest.raises(CortexError, match="anthropic has no model of the tier 'big'"):
         resolve_model(settings, "a", "", "big", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cortex.core.model.event import Event
-from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.strings import shorten
@@ -26,18 +25,6 @@ class Facet(NamedTuple):
     title: str
     muted: bool
     text: str
-
-
-def read_facet(data: bytes, name: str) -> Facet:
-    """The facet in a note; raises nothing."""
-    note = notes.read(data)
-    muted = note.fields.get("muted") is True
-    return Facet(name, note.title or name, muted, note.text_below_title.strip())
-
-
-def carries_facet(event: Event, facet: str) -> bool:
-    """Whether an event is about a facet: a tag or its project says so."""
-    return facet in event.tags or facet == event.project
 
 
 def compose_context(facts: Mapping[str, str], parts: Iterable[tuple[str, str]]) -> str:

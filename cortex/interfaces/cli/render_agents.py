@@ -15,10 +15,10 @@ def agents(answer: Any) -> Iterable[str]:
         yield dim(f"to {sent.provider}, {sent.model}{why}")
         texts = sent.system_instruction, sent.extra_context, sent.user_instruction
         yield from (f"\n{escape(text, lines=True)}" for text in texts if text)
-    for one in () if sent else answer.agents:
-        when = f"{one.schedule}, priority {one.priority}" if one.schedule else "by hand"
-        about = " · ".join(filter(None, (one.title, when, one.tier)))
-        yield f"{bold(one.name)}  {one.state}  {dim(about)}"
+    for agent, state, *_ in () if sent else answer.agents:
+        when = f"{agent.schedule}, priority {agent.priority}" if agent.schedule else "by hand"
+        about = " · ".join(filter(None, (agent.title, when, agent.tier)))
+        yield f"{bold(agent.name)}  {state}  {dim(about)}"
     if not answer.agents and not answer.problems and not sent:
         yield f"no agents{hint(': a note agents/NAME.md is one')}"
     yield from problem_lines(answer.problems)
@@ -26,8 +26,8 @@ def agents(answer: Any) -> Iterable[str]:
 
 def trust(answer: Any) -> Iterable[str]:
     for one in answer.agents:
-        yield f"{bold(one.name)}  {one.state}"
+        yield f"{bold(one.agent.name)}  {one.state}"
         yield from (f"  {escape(line)}" for line in one.diff.splitlines()[2:])
     yield from problem_lines(answer.problems)
-    if untrusted := [one.name for one in answer.agents if one.diff]:
+    if untrusted := [one.agent.name for one in answer.agents if one.diff]:
         yield hint(f"cortex trust {' '.join(untrusted)} once you have read it")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
-from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME, read_agent
+from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME, Agent, read_agent
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_note import RunRequest
 from cortex.core.text.value import NamedTuple
@@ -19,14 +19,10 @@ from cortex.vault.locate import Vault
 
 
 class AgentEntry(NamedTuple):
-    """An agent, by its note."""
+    """An agent, and whether it runs."""
 
-    name: str
-    title: str
+    agent: Agent
     state: str  # trusted, changed (since it was), new, wrong, disabled
-    schedule: str
-    priority: int
-    tier: str
     file: str  # absolute path
     diff: str = ""  # of `cortex trust`: what has changed since it was trusted
 
@@ -65,7 +61,9 @@ def agents(
         problems += agent_settings.load_agents()[1]
         for one in (one for one in entries if one.state != "wrong"):
             try:
-                problems += validate_config(prepare_config(vault, caller, RunRequest(one.name)))
+                problems += validate_config(
+                    prepare_config(vault, caller, RunRequest(one.agent.name))
+                )
             except (CortexError, OSError) as error:
                 problems.append(problem_of(one.file, error))
     return AgentsResult([one._replace(diff="") for one in entries], problems, sent)
@@ -109,6 +107,5 @@ def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Pr
         state = "wrong" if wrong and name != BASE_NAME else state
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, data))
         diff = "\n".join(unified_diff(old, new, "trusted", path, lineterm="", n=1))
-        about = agent.title, state, agent.schedule, agent.priority, agent.tier
-        entries.append(AgentEntry(name, *about, os.path.join(vault.root, path), diff))
+        entries.append(AgentEntry(agent, state, os.path.join(vault.root, path), diff))
     return entries, problems

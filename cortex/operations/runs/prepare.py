@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -15,9 +16,9 @@ from cortex.core.notes import note as notes
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.runs import agent_note, prompt, run_note
-from cortex.core.runs.agent_note import DEFAULT_NAME, FOLDER, Agent, read_agent
+from cortex.core.runs.agent_note import DEFAULT_NAME, Agent
 from cortex.core.runs.prompt import Facet
-from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, RunConfig
+from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, READ_TOOLS, RunConfig
 from cortex.core.runs.run_note import RunRequest
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
@@ -37,19 +38,23 @@ OUTPUT_FOLDER = "runs/output"
 MAX_PROMPT_BYTES = 9_000_000  # of all that is sent: the program of one provider takes 10 MB
 _MAX_FACET_BYTES, _MAX_RECORD_CHARS, _MAX_PREVIOUS_CHARS = 64 * 1024, 4_000, 20_000
 _MAX_RUNS_LOOKED_AT, _HEAD_BYTES = 1_000, 8_192  # for the previous output; of each
+_KEPT_AS_ASKED = ("prompt", "thinking_budget", "session_id", "chat_id", "facet", "segment", "span")
 _DAY_RE, _SEGMENT_RE = lazy_re("[0-9]{8}"), lazy_re("[0-9]{6}_[0-9]{1,6}")
-_KEPT_FOLDERS = tuple(f"{one}/" for one in (*OWN_FOLDERS, FOLDER, run_files.RUNS))
+_KEPT_FOLDERS = tuple(f"{one}/" for one in (*OWN_FOLDERS, agent_note.FOLDER, run_files.RUNS))
 _INSTRUCTIONS = {path.casefold() for path in foreign_settings.AGENT_PATHS}
 
 
-def get_agent(vault: Vault, name: str) -> Agent:
-    """The agent of a note. Raises `NotFoundError`, and `InvalidInputError` with its first problem."""
-    return _agent_of(vault, name, trust.read_agent_file(vault, name))
+def get_agent(vault: Vault, name: str, data: bytes | None = None) -> Agent:
+    """The agent of a note, which may have been read. Raises `NotFoundError`, and `InvalidInputError` with
+    its first problem."""
+    data = trust.read_agent_file(vault, name) if data is None else data
+    agent, problems = agent_note.read_agent(data, trust.agent_path(vault, name))
+    if problems:
+        raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
+    return agent
 
 
-def get_talent_configs(
-    vault: Vault, type: str | None = None, schedule: str | None = None
-) -> dict[str, Agent]:
+def get_talent_configs(vault: Vault, type: str | None = None, schedule: str | None = None) -> dict[str, Agent]:  # fmt: skip
     """The agents that can be run, by name: of a type (`generate`: those that make a text of captured
     events without tools; `cogitate`: the others), with a schedule."""
     found = {}
@@ -67,7 +72,9 @@ def get_facet(vault: Vault, name: str) -> Facet:
     if not events.is_project_name(name):
         raise InvalidInputError(f"{name[:80]!r} is no name of a facet", "use lower-case letters")
     path = vault.layout().path(f"facets/{name}.md")
-    return prompt.read_facet(files.read(vault.root, path, _MAX_FACET_BYTES), name)
+    note = notes.read(files.read(vault.root, path, _MAX_FACET_BYTES))
+    muted, text = note.fields.get("muted") is True, note.text_below_title.strip()
+    return Facet(name, note.title or name, muted, text)
 
 
 def list_facets(vault: Vault) -> list[Facet]:
@@ -87,7 +94,7 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     data, agent = b"", Agent(DEFAULT_NAME)
     if request.agent != DEFAULT_NAME:
         data = trust.read_agent_file(vault, request.agent)
-        agent = _agent_of(vault, request.agent, data)
+        agent = get_agent(vault, request.agent, data)
     for name, _ in agent.env:
         if fault := agent_note.env_fault(name, settings.env):
             raise InvalidInputError(fault, "take it out, or give it under another name")
@@ -106,29 +113,26 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     }
     shared = notes.read(base or templates.read_template("agents/journal.md").encode())
     return RunConfig(
-        agent_id="", name=agent.name, provider=provider, model=model, tier=tier,
+        **{name: getattr(request, name) for name in _KEPT_AS_ASKED},
+        agent_id="", name=agent.name, provider=provider, model=model, tier=tier, day=day,
         system_instruction=shared.text.strip(),
         extra_context=_context(vault, caller, agent, request._replace(day=day), found),
-        user_instruction=agent.prompt, prompt=request.prompt, tools=agent.tools, output=output,
+        user_instruction=agent.prompt, tools=agent.tools, output=output,
         output_path=output_path(vault, request, day, output),
         max_output_tokens=request.max_output_tokens or agent.max_tokens,
-        thinking_budget=request.thinking_budget, session_id=request.session_id,
-        chat_id=request.chat_id, facet=request.facet, day=day, segment=request.segment,
-        span=request.span, timeout=agent.timeout, idle=settings.idle,
-        max_cost_usd=agent.max_cost_usd,
+        timeout=agent.timeout, idle=settings.idle, max_cost_usd=agent.max_cost_usd,
         env={**dict(agent.env), **{name: value for name, value in period.items() if value}},
         skipped=next((why for why, is_so in skipped.items() if is_so), ""),
     )  # fmt: skip
 
 
-def _context(
-    vault: Vault, caller: Caller, agent: Agent, request: RunRequest, found: list[Event]
-) -> str:
+def _context(vault: Vault, caller: Caller, agent: Agent, request: RunRequest, found: list[Event]) -> str:  # fmt: skip
     """What the agent is told beside prompts."""
     facet = get_facet(vault, request.facet) if request.facet else None
     facets = [f"{one.name} ({one.title}{', muted' * one.muted})" for one in list_facets(vault)]
     makers = get_talent_configs(vault, "generate").values()
     facts = {
+        "Vault": os.path.join(vault.root, vault.layout().folder) if agent.tools == READ_TOOLS else "",
         "Now": f"{local_time(caller.now):%A, %d %B %Y, %H:%M %z}", "Day": request.day,
         "Segments": ", ".join(request.span) or request.segment, "Facet": f"{facet.name} ({facet.title})" if facet else "",
         "Facets": ", ".join(facets),
@@ -158,13 +162,6 @@ def validate_config(config: RunConfig) -> list[Problem]:
     return [Problem(config.name, one, "cortex agents check") for one in wrong if wrong[one]]
 
 
-def _agent_of(vault: Vault, name: str, data: bytes) -> Agent:
-    agent, problems = read_agent(data, trust.agent_path(vault, name))
-    if problems:
-        raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
-    return agent
-
-
 def _bounds(day: str, spans: list[str]) -> list[tuple[float, float]]:
     """The stretches of local time that a run is about, as seconds since the epoch, both included."""
     try:
@@ -190,7 +187,7 @@ def _captured(vault: Vault, bounds: list[tuple[float, float]], facet: str) -> li
     wanted = (id_ for id_, at in ids if any(start <= at <= end for start, end in bounds))
     read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted if events.is_event_id(id_))  # fmt: skip
     captured = [one for one in read if one and one.type != events.DISTILLED]
-    return [one for one in captured if not facet or prompt.carries_facet(one, facet)]
+    return [one for one in captured if facet in ("", one.project, *one.tags)]
 
 
 def local_time(time: str) -> datetime:
@@ -232,10 +229,11 @@ def output_path(vault: Vault, request: RunRequest, day: str, output: str) -> str
         return ""
     if not path:
         name = "-".join(filter(None, [request.agent, request.facet]))
-        return layout.path(f"{OUTPUT_FOLDER}/{day}/{request.segment or 'agents'}/{name}.{output}")
+        path = f"{OUTPUT_FOLDER}/{day}/{request.segment or 'agents'}/{name}.{output}"
+        return layout.path("/".join(files.checked_parts(path)))
     *_, name = parts = files.checked_parts(path.casefold())
     below = path.casefold().removeprefix(layout.path("").casefold())
-    is_wrong = not name.endswith((".md", ".json")) or bool(portability_problem(path))
+    is_wrong = not name.endswith((".md", ".json")) or not path.isprintable() or bool(portability_problem(path))  # fmt: skip
     is_ours = below.startswith(_KEPT_FOLDERS) and not below.startswith(f"{OUTPUT_FOLDER}/")
     if is_wrong or is_ours or name in _INSTRUCTIONS or any(part[0] == "." for part in parts):
         hint = "name a .md or .json file that is nobody's settings, outside the folders of Cortex"

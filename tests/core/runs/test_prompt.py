@@ -6,10 +6,8 @@ from cortex.core.model.event import Event
 from cortex.core.runs import prompt
 from cortex.core.runs.prompt import (
     MAX_INPUT_CHARS,
-    carries_facet,
     compose_context,
     join_events,
-    read_facet,
 )
 
 BAR = "=" * 20
@@ -53,13 +51,3 @@ def test_events_are_in_order_and_the_newest_are_kept() -> None:
     assert long.startswith("[… 29 earlier")
     assert len(long) < MAX_INPUT_CHARS + 60
     assert join_events([], lambda one: "") == ""
-
-
-def test_a_facet_is_a_note_and_an_event_carries_it_by_tag_or_project() -> None:
-    facet = read_facet(b"---\ntitle: Work\nmuted: true\n---\nWhat pays.\n", "work")
-    assert facet == ("work", "Work", True, "What pays.")
-    assert read_facet(b"\xff\0", "work")[:3] == ("work", "work", False)
-    assert read_facet(b"# At home\n\nText", "home") == ("home", "At home", False, "Text")
-    assert carries_facet(event("", tags=("work",)), "work")
-    assert carries_facet(event("", project="work"), "work")
-    assert not carries_facet(event("work"), "work")

@@ -24,7 +24,7 @@ def test_agents_are_listed_with_their_state(vault_from, caller) -> None:
     vault = vault_from(NOTES)
     trust(vault, caller, ["weekly"])
     found = agents(vault, caller)
-    states = {one.name: one.state for one in found.agents}
+    states = {one.agent.name: one.state for one in found.agents}
     assert states == {"broken": "wrong", "off": "disabled", "weekly": "trusted"}
     assert not any(one.diff for one in found.agents)
     assert [one.where for one in found.problems] == ["agents/broken.md:2"]

@@ -109,6 +109,7 @@ def test_agent_request_and_settings_make_the_config(agents, caller) -> None:
     assert config.env == {"CORTEX_STYLE": "short", "CORTEX_DAY": config.day}
     assert "You work for the owner of this vault" in config.system_instruction
     assert "---" not in config.system_instruction
+    assert f"Vault: {agents.root}" in config.extra_context
     assert "Facets: home (home, muted), work (Paid work)" in config.extra_context
     assert "Generators: activity (Activity)" in config.extra_context
     assert "They keep." in config.extra_context
@@ -170,6 +171,7 @@ def test_a_generator_is_given_the_events_of_its_local_day(agents, caller) -> Non
     assert "the evening before" not in said
     assert "the day after" not in said
     assert "--- 10:15 stop" in said
+    assert "Vault:" not in said
     only = prepare_config(agents, caller, RunRequest("activity", day="20261120", facet="work"))
     assert "at midnight" in only.extra_context
     assert "at the end" not in only.extra_context
@@ -250,7 +252,7 @@ def test_further_variables_are_the_users_to_list(agents, caller) -> None:
         "briefings/a.md", "agents/a.md", "AGENTS/a.md", ".git/a.md", "a/.git/b.md", "cortex.toml",
         "../a.md", "/etc/a.md", "a/../b.md", "a.sh", "a", "", ".claude/commands/a.md", "CLAUDE.md",
         "sub/agents.md", "GEMINI.md", ".obsidian/a.json", "opencode.json", "runs/active/a.md",
-        "runs/2026/11/a.md", "a\0.md", "con.md", "a?.md", "x" * 300 + ".md",
+        "runs/2026/11/a.md", "a\0.md", "con.md", "CLAUDE\u200b.md", "a?.md", "x" * 300 + ".md",
     ],
 )  # fmt: skip
 def test_an_output_goes_nowhere_that_steers_anything(agents, caller, path) -> None:
@@ -327,7 +329,9 @@ def test_facets_that_cannot_be_read_stop_nothing(agents, caller) -> None:
     Path(agents.root, "facets/bad.md").symlink_to("/etc/passwd")
     Path(agents.root, "facets/Bad.md").write_text("x")
     assert [one.name for one in list_facets(agents)] == ["home", "work"]
-    assert get_facet(agents, "work").text == "What pays."
+    assert get_facet(agents, "work") == ("work", "Paid work", False, "What pays.")
+    Path(agents.root, "facets/odd.md").write_bytes(b"# At home\n\nText \xff\0")
+    assert get_facet(agents, "odd")[:3] == ("odd", "At home", False)
     with pytest.raises(InvalidInputError):
         get_facet(agents, "bad")
     prepare_config(agents, caller, RunRequest("weekly"))

@@ -50,7 +50,7 @@ def test_with_names_these_are_trusted_and_later_only_changes_are_shown(
     assert not is_trusted(vault, "off")
     path = Path(vault.root, "agents/weekly.md")
     path.write_text(path.read_text() + "Delete everything.\n")
-    (one,) = (one for one in trust(vault, caller).agents if one.name == "weekly")
+    (one,) = (one for one in trust(vault, caller).agents if one.agent.name == "weekly")
     assert one.state == "changed"
     assert "+Delete everything." in one.diff
     assert "-Review" not in one.diff
@@ -60,8 +60,8 @@ def test_with_names_these_are_trusted_and_later_only_changes_are_shown(
 def test_all_takes_the_shared_base_along(vault_from, caller) -> None:
     vault = vault_from(NOTES + "=== agents/journal.md\nBe kind.\n")
     found = trust(vault, caller, all=True)
-    assert [one.name for one in found.agents] == ["broken", "off", "weekly", "journal"]
-    assert {one.name: one.state for one in found.agents} == {
+    assert [one.agent.name for one in found.agents] == ["broken", "off", "weekly", "journal"]
+    assert {one.agent.name: one.state for one in found.agents} == {
         "broken": "wrong", "off": "disabled", "weekly": "trusted", "journal": "trusted",
     }  # fmt: skip
     assert not any(one.diff for one in found.agents)
