@@ -27,6 +27,12 @@ PROVIDERS = {
     "gemini": ProviderSettings("google", "gemini"),
 }
 MODELS = {"claude": "sonnet", "codex": "gpt-5.5", "gemini": "gemini-2.5-flash"}
+# As a person starts it, in the folder where it is to work.
+BY_HAND = {
+    "claude": ["claude", "-p"],
+    "codex": ["codex", "exec", "--skip-git-repo-check", "-"],
+    "gemini": ["gemini", "--model=gemini-2.5-flash"],
+}
 NO_SESSION = "00000000-0000-4000-8000-00000000dead"
 CONFIG = RunConfig(
     agent_id="run-20261120t171643z-0193ee", name="default", provider="anthropic", model="", tier="flash",
@@ -77,9 +83,17 @@ def find_program(protocol: str) -> str | None:
 
 
 def run_real(
-    protocol: str, mode: str, home: Path, *, file: str = "", has_key: bool = True, **changes: object
+    protocol: str,
+    mode: str,
+    home: Path,
+    *,
+    file: str = "",
+    has_key: bool = True,
+    by_hand: bool = False,
+    **changes: object,
 ) -> Answer:
-    """Run the program as a run of an agent does. `mode` is what the server does; the tool reads `file` of `home`."""
+    """Run the program as a run of an agent does, or in the vault by hand. `mode` is what the server does; its tool reads
+    `file` of `home`. The person trusts the vault."""
     provider, vault, scratch = PROVIDERS[protocol], home / "vault", home / "scratch"
     for folder in (vault, scratch, home / ".gemini", home / ".codex"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,6 +108,7 @@ def run_real(
         (home / ".codex/config.toml").write_text(
             'model_provider = "loop"\n[model_providers.loop]\nname = "loop"\nwire_api = "responses"\n'
             f'base_url = "{url}/v1"\nenv_key = "CODEX_API_KEY"\n'
+            f'[projects."{vault}"]\ntrust_level = "trusted"\n'
         )
         user = {
             "ANTHROPIC_BASE_URL": url, "GOOGLE_GEMINI_BASE_URL": url,
@@ -106,9 +121,11 @@ def run_real(
             os.path.dirname(shutil.which("node") or ""),
         ]
         path = ":".join([*filter(None, folders), os.environ["PATH"]])
+        words = BY_HAND[protocol] if by_hand else command_of(provider, config, str(vault))
+        env = {"PATH": path, "HOME": str(home), **environment_of(provider, config, user)}
         done = subprocess.run(
-            command_of(provider, config, str(vault)), input=stdin_of(provider, config), capture_output=True, cwd=scratch,
-            env={"PATH": path, "HOME": str(home), **environment_of(provider, config, user)}, timeout=120, check=False,
+            words, input=stdin_of(provider, config), capture_output=True, cwd=vault if by_hand else scratch,
+            env=env | {"GEMINI_CLI_TRUST_WORKSPACE": "true"}, timeout=120, check=False,
         )  # fmt: skip
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode(), server)
 

@@ -3,9 +3,12 @@
 import sys
 
 import pytest
+from hypothesis import given, strategies as st
 
+from cortex.agents.openai_compatible import CompletionEvents
 from cortex.agents.provider import READERS, command_of, environment_of, stdin_of
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.runs.run_event import KINDS, TERMINAL
 from cortex.vault.agent_settings import PROTOCOLS, ProviderSettings
 from tests.agents.real_programs import CONFIG, PROVIDERS
 
@@ -14,6 +17,29 @@ VAULT = "/home/u/My notes"
 
 def test_every_protocol_of_the_settings_has_a_reader():
     assert set(READERS) == set(PROTOCOLS)
+
+
+KNOWN = st.sampled_from(
+    ["type", "subtype", "event", "message", "content", "role", "item", "id", "text", "usage", "error", "delta", "status",
+     "system", "init", "assistant", "user", "result", "success", "item.completed", "turn.completed", "turn.failed",
+     "command_execution", "agent_message", "tool_use", "tool_result", "finish", "api_retry", "choices", "chunks", "x"]
+)  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | KNOWN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KNOWN, inner, max_size=6),
+    max_leaves=30,
+)
+
+
+@pytest.mark.parametrize("reader", [*set(READERS.values()), CompletionEvents])
+@given(lines=st.lists(VALUES, max_size=8))
+def test_whatever_a_program_prints_is_read_and_the_end_comes_once(reader, lines):
+    reading = reader({})
+    events = [event for line in lines for event in reading.read(line)]
+    assert {event["event"] for event in events} <= set(KINDS)
+    end = reading.end(0, "")
+    last = [*events, *([end] if end else [])]
+    assert [event["event"] in TERMINAL for event in last] == [False] * (len(last) - 1) + [True]
 
 
 def test_a_command_is_filled_in_and_what_is_not_said_falls_away():

@@ -97,9 +97,13 @@ def test_hooks_and_servers_of_a_vault_are_not_run(protocol, home):
         file = home / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(settings))
-    (home / "vault/.codex/config.toml").write_text(f'notify = ["sh", "-c", "{canary}"]\n')
+    (home / "vault/.codex/config.toml").write_text(
+        f'[mcp_servers.c]\ncommand = "sh"\nargs = ["-c", "{canary}"]\n'
+    )
     assert events_of(protocol, run_real(protocol, "", home))[-1]["event"] == "finish"
     assert not (home / "canary").exists()
+    run_real(protocol, "", home, by_hand=True)
+    assert (home / "canary").exists()  # the vault is as dangerous as it is meant to be
 
 
 def test_a_prompt_that_begins_with_a_slash_is_a_prompt(home):
