@@ -3,10 +3,11 @@ models by tier, prices, limits. No note of a vault can name any of it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_config import TIERS
@@ -23,8 +24,30 @@ _SHIPPED = {
     "google": ("gemini", ("pro", "flash", "flash-lite")),
 }
 _CONTEXTS = {"agents.*": "flash"}
-Form: TypeAlias = Callable[[Any], bool]  # whether a value can be that of a setting
-Forms: TypeAlias = Mapping[str, tuple[Form, str]]  # by key, with what it is in words
+# Of a key the form of its value as JSON, and what it is in words.
+_TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\])*[^"\\\s\x00-\x1f]"'
+_WORDS = (rf"\[{_TEXT}(?:, {_TEXT})*\]", 'a list of words: ["my-agent", "{model}"]')
+_VARIABLE = '"[A-Za-z_][A-Za-z0-9_]*"'
+_VARIABLES = (rf"\[(?:{_VARIABLE}(?:, {_VARIABLE})*)?\]", "a list of names of variables")
+_NUMBER = r"[0-9]{1,6}(?:\.[0-9]{1,9})?"
+_TIER, _MODEL = (f'"(?:{"|".join(TIERS)})"', "pro, flash or lite"), (_TEXT, "the name of a model")
+_PRICES = dict.fromkeys(("input", "output", "cached"), (_NUMBER, "dollars for a million tokens"))
+_AGENT_FORMS = {
+    "schedules": ("true|false", "true or false"),
+    "requests": (r'\[(?:"(?:mcp|http)"(?:, )?)*\]', 'a list of "mcp" and "http"'),
+    "provider": (_TEXT, "the name of a provider"),
+    "slots": ("[1-9]|[12][0-9]|3[0-2]", "a number from 1 to 32"),
+    "idle": (r"[1-9][0-9]{0,4}(?:\.[0-9]{1,3})?", "seconds, from 1 to 99999"),
+    "env": _VARIABLES,
+}
+_PROVIDER_FORMS = {
+    "protocol": (f'"(?:{"|".join(PROTOCOLS)})"', f"one of {', '.join(PROTOCOLS)}"),
+    "command": _WORDS,
+    "resume": _WORDS,
+    "env": _VARIABLES,
+    "url": (r'"https?://[^\s@"\\]+"', 'an address: "http://127.0.0.1:11434/v1"'),
+    "key_variable": (_VARIABLE, "the name of a variable"),
+}
 
 
 class ProviderSettings(NamedTuple):
@@ -108,8 +131,8 @@ def resolve_model(settings: AgentSettings, name: str, provider: str, tier: str, 
 def _read_providers(said: Mapping[str, Any], tiers: Any, problems: list[Problem]) -> dict[str, ProviderSettings]:  # fmt: skip
     models: dict[str, dict[str, str]] = {name: {} for name in said}
     models |= {name: dict(zip(TIERS, one, strict=True)) for name, (_, one) in _SHIPPED.items()}
-    for tier, table in _read("tiers", tiers, dict.fromkeys(TIERS, _TABLE), problems).items():
-        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(models, _TEXT), problems)
+    for tier, table in _read("tiers", tiers, dict.fromkeys(TIERS, (r"\{.*\}", "a table")), problems).items():  # fmt: skip
+        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(models, _MODEL), problems)
         for name in table.keys() & models.keys():
             models[name][tier] = chosen.get(name, "")
     found = {}
@@ -128,23 +151,24 @@ def _read_providers(said: Mapping[str, Any], tiers: Any, problems: list[Problem]
 
 
 def _read_prices(said: Mapping[str, Any], problems: list[Problem]) -> dict[str, Price]:
-    found, forms = {}, dict.fromkeys(Price._fields, _DOLLARS)
+    found = {}
     for model, table in said.items():
         place, before = f'prices."{model[:80]}"', len(problems)
-        values = _read(place, table, forms, problems)
+        values = _read(place, table, _PRICES, problems)
         if len(problems) == before and not {"input", "output"} <= values.keys():
-            _add(problems, place, "needs input and output", f"they are {_DOLLARS[1]}")
+            _add(problems, place, "needs input and output", f"they are {_PRICES['input'][1]}")
         if len(problems) == before:
             found[model] = Price(**values)
     return found
 
 
-def _read(place: str, table: Any, forms: Forms, problems: list[Problem]) -> dict[str, Any]:
+def _read(place: str, table: Any, forms: Mapping[str, tuple[str, str]], problems: list[Problem]) -> dict[str, Any]:  # fmt: skip
     """The values of a table that have their form, lists as tuples; all else is a problem."""
     if not isinstance(table, dict):
         _add(problems, place, "is no table", f"write [{place}]")
         return {}
-    right = {key for key, value in table.items() if key in forms and forms[key][0](value)}
+    said = {key: json.dumps(value, ensure_ascii=False, default=str) for key, value in table.items()}
+    right = {key for key in table if key in forms and re.fullmatch(forms[key][0], said[key])}
     for key in sorted(table.keys() - right):
         message, hint = f"{key[:80]} is no setting", one_of(key[:80], (*forms,))
         if key in forms:
@@ -155,40 +179,3 @@ def _read(place: str, table: Any, forms: Forms, problems: list[Problem]) -> dict
 
 def _add(problems: list[Problem], place: str, message: str, hint: str) -> None:
     problems.append(Problem(settings_file(), f"[{place}] {message}", hint))
-
-
-def _like(pattern: str) -> Form:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
-
-
-def _all(is_right: Form, least: int = 0) -> Form:
-    return lambda all_: type(all_) is list and len(all_) >= least and all(map(is_right, all_))
-
-
-def _number(least: float, most: float) -> Form:
-    return lambda value: type(value) in (int, float) and least <= value <= most  # never NaN
-
-
-_IS_TEXT = _like(r"[^\x00-\x20\x7f][^\x00-\x1f\x7f]*")
-_IS_VARIABLE = _like("[A-Za-z_][A-Za-z0-9_]*")
-_TEXT = (_IS_TEXT, "a text")
-_TABLE = (lambda value: isinstance(value, dict), "a table")
-_VARIABLES = (_all(_IS_VARIABLE), "a list of names of variables")
-_DOLLARS = (_number(0, 1_000_000), "dollars for a million tokens")
-_TIER = (_like("|".join(TIERS)), "pro, flash or lite")
-_AGENT_FORMS: Forms = {
-    "schedules": (lambda value: isinstance(value, bool), "true or false"),
-    "requests": (_all(_like("mcp|http")), 'a list of "mcp" and "http"'),
-    "provider": _TEXT,
-    "slots": (lambda value: type(value) is int and 1 <= value <= 32, "a number from 1 to 32"),
-    "idle": (_number(1, 86_400), "seconds, at most a day"),
-    "env": _VARIABLES,
-}
-_PROVIDER_FORMS: Forms = {
-    "protocol": (_like("|".join(PROTOCOLS)), f"one of {', '.join(PROTOCOLS)}"),
-    "command": (_all(_IS_TEXT, 1), 'a list of words: command = ["my-agent", "{model}"]'),
-    "resume": (_all(_IS_TEXT, 1), 'a list of words: resume = ["my-agent", "{session}"]'),
-    "env": _VARIABLES,
-    "url": (_like(r"https?://[^\s@]+"), 'an address: url = "http://127.0.0.1:11434/v1"'),
-    "key_variable": (_IS_VARIABLE, "the name of a variable"),
-}

@@ -39,18 +39,20 @@ def trusted_text(vault: Vault, name: str) -> bytes:
     return private.read(os.path.join(vault.state_folder(), _PINS, f"{name}.md"), MAX_AGENT_BYTES)
 
 
-def are_trusted(vault: Vault, name: str, data: bytes, base: bytes) -> bool:
-    """Whether these bytes of an agent's note and of the shared base (empty: there is none) are as
-    they were trusted. The agent that needs no note has none."""
-    own = not data if name == DEFAULT_NAME else bool(data) and data == trusted_text(vault, name)
-    return own and (not base or base == trusted_text(vault, BASE_NAME))
+def read(vault: Vault, name: str) -> tuple[bytes, bytes, bool]:
+    """The bytes of an agent's note (the default one has none) and of the shared base (empty: there is
+    none), and whether both are as they were trusted. Raises `NotFoundError`, `InvalidInputError`."""
+    data, base = b"", read_base(vault)
+    if name != DEFAULT_NAME:
+        data = read_agent_file(vault, name)
+    is_own = name == DEFAULT_NAME or (data != b"" and data == trusted_text(vault, name))
+    return data, base, is_own and base in (b"", trusted_text(vault, BASE_NAME))
 
 
 def is_trusted(vault: Vault, name: str) -> bool:
-    """The same of the notes as they are now; False for one that is missing or cannot be read."""
+    """Whether an agent may run; not one that is missing or cannot be read."""
     try:
-        data = b"" if name == DEFAULT_NAME else read_agent_file(vault, name)
-        return are_trusted(vault, name, data, read_base(vault))
+        return read(vault, name)[2]
     except (NotFoundError, InvalidInputError):
         return False
 

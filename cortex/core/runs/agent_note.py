@@ -24,7 +24,6 @@ MAX_AGENT_BYTES = 256 * 1024
 OUTPUTS = ("md", "json")
 MAX_TIMEOUT_SECONDS = 24 * 3600.0
 _MAX_LOADED, _LOADED = 100, 20  # records that `load` brings: at the most, without `number:`
-_NOW = "2000-01-01T00:00:00Z"  # for the form of a query, which it does not change
 
 NAME_HINT = "use lower-case letters, digits and `-`, such as weekly-review; no reserved word"
 _NAME_RE = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
@@ -84,30 +83,24 @@ def read_agent(data: bytes, path: str) -> tuple[Agent, list[Problem]]:
         except KeyError:
             message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
         except ValueError as error:
-            message, hint = (
-                f"{key} is not understood",
-                str(error) or f"write {key}: {_FORMS[key][2]}",
-            )
+            hint = str(error) or f"write {key}: {_FORMS[key][2]}"
+            message = f"{key} is not understood"
         if key not in chosen:
             line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
             problems.append(Problem(f"{path}:{line}", message, hint))
     if chosen.get("output"):
         chosen.setdefault("tools", NO_TOOLS)
     agent = Agent(**{**chosen, "name": name, "title": note.title, "prompt": note.text.strip()})
-    late = "10-30 generators, 40-60 analysis, 90 and more late"
+    bands = "priority: 40 (10-30 generators, 40-60 analysis, 90 and more late)"
+    is_unplaced = bool(agent.schedule) and not note.fields.get("priority")
+    is_always = agent.schedule == "segment" and agent.always
     wrong = [
         (not is_agent_name(name), f"{name[:80]!r} is no name of an agent", NAME_HINT),
         (len(data) > MAX_AGENT_BYTES, "is larger than 256 kB", "shorten its prompt"),
         (not agent.prompt, "has no prompt", "write below the closing --- what it is to do"),
-        (
-            bool(agent.schedule) and not note.fields.get("priority"),
-            "is scheduled and has no priority", f"write priority: 40 ({late})",
-        ),
-        (
-            agent.schedule == "segment" and agent.always, "always is not for agents of segments",
-            "take always out: the facets of a segment are those that a generator found in it",
-        ),
-    ]  # fmt: skip
+        (is_unplaced, "is scheduled and has no priority", f"write {bands}"),
+        (is_always, "always is not for agents of segments", "take it out: a generator finds them"),
+    ]
     problems += [Problem(path, message, hint) for is_so, message, hint in wrong if is_so]
     return agent, problems
 
@@ -122,7 +115,7 @@ def parse_load(text: str) -> tuple[str, int]:
     Raises `InvalidInputError`."""
     number = min([int(found[1]) for found in _LOAD_NUMBER_RE.finditer(text)] or [_LOADED])
     query = _LOAD_NUMBER_RE.sub(" ", text).strip()
-    parsed = queries.parse(query, _NOW)
+    parsed = queries.parse(query, "2000-01-01T00:00:00Z")  # its form depends on no time
     if parsed.unknown or not 0 < number <= _MAX_LOADED:
         message = f"{' '.join(parsed.unknown) or number} is not understood"
         hint = f"as in cortex search: type:decision since:7d number:20; at most {_MAX_LOADED}"

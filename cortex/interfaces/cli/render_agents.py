@@ -16,10 +16,9 @@ def agents(answer: Any) -> Iterable[str]:
         texts = sent.system_instruction, sent.extra_context, sent.user_instruction
         yield from (f"\n{escape(text, lines=True)}" for text in texts if text)
     for agent, state, *_ in () if sent else answer.agents:
-        when = f"{agent.schedule}, priority {agent.priority}" if agent.schedule else "by hand"
-        about = " · ".join(filter(None, (agent.title, when, agent.tier)))
-        yield f"{bold(agent.name)}  {state}  {dim(about)}"
-    if not answer.agents and not answer.problems and not sent:
+        about = agent.title, agent.schedule or "by hand", agent.tier
+        yield f"{bold(agent.name)}  {state}  {dim(' · '.join(filter(None, about)))}"
+    if not (answer.agents or answer.problems or sent):
         yield f"no agents{hint(': a note agents/NAME.md is one')}"
     yield from problem_lines(answer.problems)
 

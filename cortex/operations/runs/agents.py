@@ -61,9 +61,8 @@ def agents(
         problems += agent_settings.load_agents()[1]
         for one in (one for one in entries if one.state != "wrong"):
             try:
-                problems += validate_config(
-                    prepare_config(vault, caller, RunRequest(one.agent.name))
-                )
+                config = prepare_config(vault, caller, RunRequest(one.agent.name))
+                problems += validate_config(config)
             except (CortexError, OSError) as error:
                 problems.append(problem_of(one.file, error))
     return AgentsResult([one._replace(diff="") for one in entries], problems, sent)
@@ -79,13 +78,14 @@ def trust(
     shown with what has changed since.
 
     names: agents to trust, or journal
-    all: trust all
+    all: trust all that can be run
 
     Example: cortex trust
     Example: cortex trust journal weekly-review
     """
     every = [*trusted.list_agents(vault), *([BASE_NAME] if trusted.read_base(vault) else ())]
-    chosen = names or (every if all else [])
+    sound = [one.agent.name for one in _read(vault, every)[0] if one.state != "wrong"]
+    chosen = names or (sound if all else [])
     for name, data in [(name, trusted.read_agent_file(vault, name)) for name in chosen]:
         trusted.pin(vault, name, data)
     return AgentsResult(*_read(vault, names or every))

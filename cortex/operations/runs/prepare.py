@@ -90,10 +90,9 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     """All that the run of a request is given; `skipped` says why nothing is to be started. Raises
     `CortexError` for an agent with problems, and for what the request or the settings get wrong."""
     settings = agent_settings.load_agents()[0]
-    base = trust.read_base(vault)
-    data, agent = b"", Agent(DEFAULT_NAME)
+    data, base, is_trusted = trust.read(vault, request.agent)
+    agent = Agent(DEFAULT_NAME)
     if request.agent != DEFAULT_NAME:
-        data = trust.read_agent_file(vault, request.agent)
         agent = get_agent(vault, request.agent, data)
     for name, _ in agent.env:
         if fault := agent_note.env_fault(name, settings.env):
@@ -107,7 +106,7 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     found = _captured(vault, bounds, request.facet) if agent.is_generator else []
     period = {"CORTEX_FACET": request.facet, "CORTEX_DAY": day, "CORTEX_SEGMENT": request.segment}
     skipped = {
-        NOT_TRUSTED: not trust.are_trusted(vault, agent.name, data, base),
+        NOT_TRUSTED: not is_trusted,
         DISABLED: agent.disabled,
         NO_INPUT: agent.is_generator and not found,
     }

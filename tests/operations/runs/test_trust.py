@@ -64,8 +64,21 @@ def test_all_takes_the_shared_base_along(vault_from, caller) -> None:
     assert {one.agent.name: one.state for one in found.agents} == {
         "broken": "wrong", "off": "disabled", "weekly": "trusted", "journal": "trusted",
     }  # fmt: skip
-    assert not any(one.diff for one in found.agents)
+    assert [one.agent.name for one in found.agents if one.diff] == ["broken"]
     assert is_trusted(vault, "default")
+
+
+def test_what_cannot_be_run_hinders_nobody(vault_from, caller) -> None:
+    vault = vault_from(NOTES)
+    Path(vault.root, "agents/Upper.md").write_text("Do.\n")
+    Path(vault.root, "agents/link.md").symlink_to("/etc/passwd")
+    with Path(vault.root, "agents/huge.md").open("wb") as file:
+        file.truncate(1 << 30)
+    found = trust(vault, caller, all=True)
+    assert is_trusted(vault, "weekly")
+    assert {one.where for one in found.problems} == {
+        "agents/broken.md:2", "agents/Upper.md", "agents/link.md", "agents/huge.md",
+    }  # fmt: skip
 
 
 def test_one_wrong_name_trusts_nothing(vault_from, caller) -> None:
