@@ -47,6 +47,9 @@ from cortex.operations.records.relate import RelationChange
 from cortex.operations.records.restore import RestoreResult, RetryResult
 from cortex.operations.records.save import SaveResult
 from cortex.operations.runs.agents import AgentsResult
+from cortex.operations.runs.costs import CostsResult
+from cortex.operations.runs.run import RunResult
+from cortex.operations.runs.tick import TickResult
 from cortex.operations.sessions.context import ContextResult
 from cortex.operations.sessions.import_ import ImportResult
 from cortex.operations.sessions.origin import Origin
@@ -151,6 +154,11 @@ class Vault:
 
     def context(self, *, project: str = "", branch: str = "", number: int = 20) -> ContextResult:
         """Show where work stood: last sessions, prompts, what matters."""
+
+    def costs(
+        self, *, by: Literal["agent", "model", "day"] = "agent", since: str | int | None = None
+    ) -> CostsResult:
+        """Show what runs of agents took: tokens, dollars, seconds."""
 
     def delete(self, id: str, *, hard: bool = False, yes: bool = False) -> RecordChange:
         """Delete a record; its file stays, with the status `deleted`."""
@@ -417,6 +425,34 @@ class Vault:
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
 
+    def run(
+        self,
+        action: Literal["start", "continue", "stop", "show", "follow", "list", "work"],
+        name: str = "",
+        prompt: str = "",
+        *,
+        provider: str = "",
+        model: str = "",
+        tier: Literal["", "pro", "flash", "lite"] = "",
+        facet: str = "",
+        day: str = "",
+        segment: str = "",
+        span: Iterable[str] = (),
+        output: Literal["", "md", "json"] = "",
+        output_path: str = "",
+        refresh: bool = False,
+        max_output_tokens: int = 0,
+        thinking_budget: int = 0,
+        env: Iterable[str] | None = None,
+        session_id: str = "",
+        chat_id: str = "",
+        reason: str = "",
+        from_: int = 0,
+        status: str = "",
+        number: int = 20,
+    ) -> RunResult:
+        """Have an agent do something, in a process of its own."""
+
     def save(
         self,
         title: str,
@@ -502,6 +538,9 @@ class Vault:
         publish: Iterable[str] = (),
     ) -> SyncResult:
         """Commit notes and records, merge what others pushed, push."""
+
+    def tick(self, *, dry_run: bool = False) -> TickResult:
+        """Run the agents that are due by their schedules."""
 
     def timeline(self, note: str = "", *, number: int = 5, all: bool = False) -> Timeline:
         """Show what was noted just before and just after a note."""

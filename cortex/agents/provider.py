@@ -40,7 +40,9 @@ def command_of(provider: Provider, config: RunConfig, root: str) -> list[str]:
     words = provider.command or program["command"]
     if config.session_id:
         resume = provider.resume or (() if provider.command else program.get("resume", ()))
-        words = resume or (words if "{session}" in "".join(words) else ())
+        # An ndjson program is told the session in its configuration.
+        is_told = provider.protocol == NDJSON or "{session}" in "".join(words)
+        words = resume or (words if is_told else ())
         if not words or not _SESSION_RE.fullmatch(config.session_id):
             message = f"{provider.name} cannot continue the session {config.session_id[:80]!r}"
             hint = f"start a new run, or write resume below [providers.{provider.name}]"

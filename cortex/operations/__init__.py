@@ -62,6 +62,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "project": ("operations.projects.project", "project"),
     "agents": ("operations.runs.agents", "agents"),
     "trust": ("operations.runs.agents", "trust"),
+    "run": ("operations.runs.run", "run"),
+    "costs": ("operations.runs.costs", "costs"),
+    "tick": ("operations.runs.tick", "tick"),
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "mcp": ("interfaces.mcp.mcp", "mcp"),
@@ -106,11 +109,11 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "agents", "brief", "calendar", "changes", "context", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
+    "actions", "agents", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
     "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})
-OPEN_VERBS = frozenset({"distill", "embed", "sync"})
+OPEN_VERBS = frozenset({"distill", "embed", "run", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.
 VERBS_WITHOUT_SETUP = ("doctor", "git", "history")

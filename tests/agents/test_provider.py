@@ -74,8 +74,11 @@ def test_a_program_of_the_users_own():
     )
     config = CONFIG._replace(model="{vault}")
     assert command_of(mine, config, "/v") == ["my-agent", "{vault}", "read", "{unknown}", "--at=/v"]
+    told = command_of(mine, config._replace(session_id="1"), "/v")  # in its configuration
+    assert told == command_of(mine, config, "/v")
+    like_claude = mine._replace(protocol="claude")
     with pytest.raises(InvalidInputError, match="mine cannot continue") as caught:
-        command_of(mine, config._replace(session_id="1"), "/v")
+        command_of(like_claude, config._replace(session_id="1"), "/v")
     assert "write resume below [providers.mine]" in caught.value.hint
     other = mine._replace(resume=("my-agent", "--more={session}"))
     assert command_of(other, config._replace(session_id="1"), "/v") == ["my-agent", "--more=1"]

@@ -114,7 +114,7 @@ NEEDED = {
     "id": "decision-fruit", "note": "decision-fruit", "query": "pears", "title": "Use pears", "prompt": "pears?", "session": "s1",
 }  # fmt: skip
 # What cannot be done in that vault -> what the answer says.
-REFUSED = {"distill", "sync", "done", "promote", "retry", "embed", "extract", "history"}
+REFUSED = {"run", "distill", "sync", "done", "promote", "retry", "embed", "extract", "history"}
 
 
 def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch):

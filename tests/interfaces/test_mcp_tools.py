@@ -103,6 +103,7 @@ CLOSED = {
     "merge base": "a path outside the vault",
     "merge ours": "a path outside the vault",
     "merge theirs": "a path outside the vault",
+    "run env": "a setting of the person",
     "sync publish": "a setting of the person",
     "sync follow": "a setting of the person",
     "doctor fix": "a setting of the person",

@@ -26,6 +26,7 @@ EVENT_TYPES = (
 )  # fmt: skip
 DISTILLED = "distilled"  # what a model made of turns of a session
 RUN = "run"  # what came of a run of an agent
+MADE_TYPES = (DISTILLED, RUN)  # what nobody captures by hand
 TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done in a turn
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
@@ -179,7 +180,7 @@ def validate(event: Event) -> None:
     if event.type not in EVENT_TYPES:
         raise InvalidInputError(
             f"unknown event type {event.type!r}",
-            one_of(event.type, [one for one in EVENT_TYPES if one != DISTILLED]),
+            one_of(event.type, [one for one in EVENT_TYPES if one not in MADE_TYPES]),
         )
     if not event.text.strip():
         raise InvalidInputError(

@@ -61,6 +61,12 @@ def _time_of(given: object) -> str:
         return ""
 
 
+def event_line(event: RunEvent) -> str:
+    """An event as a person reads it in a terminal: the time in UTC, and what it says."""
+    text = visible_text(event).replace("**", "").replace("\\", "")
+    return f"{str(event.get('ts', ''))[11:19]}  {text}"
+
+
 def encode_line(event: RunEvent) -> str:
     """The line of an event. No text in it can end the comment, or begin a line."""
     data = json.dumps(event, separators=(",", ":")).replace(">", "\\u003e")

@@ -55,7 +55,9 @@ class RunState(NamedTuple):
     """How a run stands, by its events."""
 
     status: str
+    provider: str = ""
     model: str = ""
+    tier: str = ""
     session_id: str = ""
     started: str = ""
     ended: str = ""
@@ -114,7 +116,7 @@ def fold(events: Iterable[RunEvent]) -> RunState:
     for event in events:
         count += 1
         kind = event["event"]
-        for key in ("model", "session_id"):
+        for key in ("provider", "model", "tier", "session_id"):
             if isinstance(value := event.get(key), str) and value:
                 found[key] = value
         found |= _usage_of(event)
@@ -204,14 +206,14 @@ def _frontmatter(id_: str, request: RunRequest, state: RunState, created: str, o
     """The properties of a run, flat; empty ones are left out."""
     cost = UNKNOWN if state.cost_usd is None and state.status != REQUESTED else state.cost_usd
     fields: dict[str, object] = {
-        "id": id_, "type": "run", "agent": request.agent, "provider": request.provider,
-        "model": state.model or request.model, "tier": request.tier, "facet": request.facet,
+        "id": id_, "type": "run", "agent": request.agent, "provider": state.provider or request.provider,
+        "model": state.model or request.model, "tier": state.tier or request.tier, "facet": request.facet,
         "period": request.period or request.day, "segment": request.segment, "span": request.span,
         "status": state.status, "requested_by": request.requested_by, "parent": request.parent,
         "session_id": state.session_id or request.session_id, "chat_id": request.chat_id,
         "tokens_in": state.tokens_in, "tokens_out": state.tokens_out,
         "tokens_cached": state.tokens_cached, "cost_usd": cost, "seconds": round(state.seconds, 1),
-        "output": output, "created": created,
+        "output": f"[[{output}]]" if output and "/" not in output else output, "created": created,
     }  # fmt: skip
     if state.status == REQUESTED:
         asked = request._asdict().keys() & {"output", "output_path"}
@@ -219,7 +221,8 @@ def _frontmatter(id_: str, request: RunRequest, state: RunState, created: str, o
     lines = []
     for key, value in fields.items():
         if isinstance(value, int | float) and value:
-            lines.append(f"{key}: {value:g}" if isinstance(value, float) else f"{key}: {value}")
+            number = f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+            lines.append(f"{key}: {number}")
         elif isinstance(value, str | tuple) and value:
             lines += yaml_writer.field_lines(key, value)
     return "\n".join(["---", *lines, "---", ""])
@@ -241,7 +244,9 @@ def read_run(data: bytes, path: str) -> Run:
     asked = events[0] if events and events[0]["event"] == "request" else {}
     state = fold(events)
     request = _request_of(asked, note)
-    return Run(id_, path, request, note.get("created"), note.get("output"), events, state)
+    return Run(
+        id_, path, request, note.get("created"), note.get("output").strip("[]"), events, state
+    )
 
 
 def _request_of(event: Mapping[str, Any], note: notes.Note) -> RunRequest:

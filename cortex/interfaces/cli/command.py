@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
+from cortex.core.runs.run_event import event_line
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request, bind
 from cortex.interfaces.cli import arguments, render
@@ -122,3 +123,9 @@ def print_message(line: str, *, as_json: bool) -> None:
     """What the watcher has to tell while it runs. A reader that went away does not end it."""
     with suppress(OSError, ValueError):
         print(json_line({"message": line}) if as_json else f"{escape(line)}\n", end="", flush=True)
+
+
+def print_event(event: dict[str, Any], *, as_json: bool) -> None:
+    """An event of a run, as soon as it comes. Raises `BrokenPipeError` where nobody reads any more."""
+    shown = json_line(event) if as_json else f"{escape(event_line(event))}\n"
+    print(shown, end="", flush=True)

@@ -26,6 +26,7 @@ _RENDERERS = {
         "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
+    "render_runs": ("costs", "run", "tick"),
     "render_sessions": ("brief", "context", "distill", "extract", "import", "origin", "reflect", "session", "transcript"),
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
@@ -51,6 +52,9 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "project": lambda answer: not (answer.projects or answer.name or answer.merge),
     "erase": lambda answer: answer.confirm or not answer.places,
     "prune": lambda answer: answer.confirm,
+    "run": lambda answer: (
+        not answer.runs or (answer.outcome == "ended" and answer.runs[0].status != "finished")
+    ),
     "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (
         answer.outcome == "captured" or not (answer.id or answer.session or answer.hits)

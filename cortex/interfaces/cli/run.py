@@ -49,6 +49,8 @@ def run_command(argv: list[str]) -> int:
     if "launch" in parsed.declared.supplied:
         is_asked = _steps().has_terminal() and not parsed.as_json
         supplied["launch"] = _steps().launch if is_asked else None
+    if "emit" in parsed.declared.supplied:
+        supplied["emit"] = partial(command.print_event, as_json=parsed.as_json)
     request = Request(
         cwd, "cli", lambda: find_vault(parsed.vault, cwd, os.environ), progress=view.progress_bar(),
         wants_outcome=parsed.as_json or sys.stdout.isatty(), say=lambda line: print(f"cortex: {line}", file=sys.stderr),

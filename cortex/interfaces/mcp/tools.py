@@ -20,6 +20,7 @@ VERBS_WITHOUT_TOOL = {
     "completion": "a script for a shell",
     "git": "changes the settings of the person's git",
     "erase": "takes away for good, which a person decides",
+    "tick": "starts what a person has scheduled; a timer and the watcher call it",
     "import": "reads what agents wrote elsewhere on this machine",
     "init": "makes a vault in a folder that a person chooses",
     "merge": "reads three files wherever they lie",

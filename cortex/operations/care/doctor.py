@@ -26,6 +26,7 @@ from cortex.operations.care.hook_status import project_root
 from cortex.operations.care.trial import server_problems, try_servers
 from cortex.operations.care.vault_checks import MAX_LISTED, note_problems, repository_problems
 from cortex.operations.projects.project import name_mismatch_problems
+from cortex.operations.runs.run_list import run_problems
 from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.text_conflicts import clear_conflicts
@@ -66,10 +67,9 @@ def doctor(
     """Report what is wrong with the vault, and how to fix it.
 
     No file is changed without --fix. Checked are notes, clashing ids and names, links to no note,
-    briefings, hooks and the repository. --fix registers the merge drivers, heals briefings, merges what
+    briefings, hooks, runs and the repository. --fix registers the merge drivers, heals briefings, merges what
     git could not, brings back notes and events that git took for others, joins files that have one id,
-    repairs what a power cut left of the repository, and gives the token's line to hosts that ask
-    over HTTP.
+    repairs what a power cut left of the repository, gives the token's line to hosts that ask over HTTP.
 
     fix: do what is safe first, and say what was done
 
@@ -93,6 +93,7 @@ def doctor(
         *user_settings.load_distill()[1],
         *user_settings.load_semantic(os.environ)[1],
         *distill_log.problems(vault.root),
+        *run_problems(vault, caller),
         *_unread_file_problems(vault, caller.cwd),
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]

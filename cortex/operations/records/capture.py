@@ -56,9 +56,9 @@ def capture(
     """
     if text.strip() and content.strip() and text != content:
         raise InvalidInputError("TEXT and --content are two texts", "give one of them")
-    if type == events.DISTILLED:
-        hint = "cortex distill SESSION --answer FILE"
-        raise InvalidInputError("what a model says of a session is checked first", hint)
+    if type in events.MADE_TYPES:
+        hint = "cortex distill SESSION --answer FILE; cortex run start"
+        raise InvalidInputError("what a model says is checked first", hint)
     text = text if text.strip() else content
     events.check_size(text)  # redacting takes seconds for megabytes
     kind = "" if type in events.EVENT_TYPES else _record_type(type)
@@ -90,7 +90,7 @@ def _record_type(word: str) -> str:
     type_ = record.canonical_type(word.strip().lower())
     if type_ in record.RECORD_TYPES:
         return type_
-    known = [one for one in events.EVENT_TYPES if one != events.DISTILLED]
+    known = [one for one in events.EVENT_TYPES if one not in events.MADE_TYPES]
     hint = one_of(word, [*dict.fromkeys((*record.RECORD_TYPES, *known))])
     raise InvalidInputError(f"unknown type {word!r}", hint)
 

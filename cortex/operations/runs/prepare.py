@@ -185,7 +185,7 @@ def _captured(vault: Vault, bounds: list[tuple[float, float]], facet: str) -> li
     ids = ((name[:-3], epoch_seconds(events.time_of_id(name))) for name in names)
     wanted = (id_ for id_, at in ids if any(start <= at <= end for start, end in bounds))
     read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted if events.is_event_id(id_))  # fmt: skip
-    captured = [one for one in read if one and one.type != events.DISTILLED]
+    captured = [one for one in read if one and one.type not in events.MADE_TYPES]
     return [one for one in captured if facet in ("", one.project, *one.tags)]
 
 

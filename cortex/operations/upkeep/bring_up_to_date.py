@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import BRIEFINGS_FOLDER
+from cortex.core.model.layout import ACTIVE, BRIEFINGS_FOLDER, QUEUE
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, settings, user_folders
@@ -36,7 +36,7 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
     if unusable := state_problems(vault):
         return unusable  # without its locks nothing may be changed
     known_vaults.remember(vault.root)
-    problems: list[Problem] = []
+    problems = recover_left_runs(vault, caller)
     if os.path.isdir(spool.spool_folder(vault)):
         # 2 ms of imports; a hook that leaves anything behind makes the folder.
         from cortex.operations.upkeep import drain_spool as spooled  # noqa: PLC0415
@@ -56,9 +56,23 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     """The same without the inbox, for verbs that show how it stands."""
-    if state_problems(vault) or not _are_pages_stale(vault) or _is_refused(vault):
+    if state_problems(vault):
         return []
-    return _take_steps(vault, caller, has_events=False)
+    problems = recover_left_runs(vault, caller)
+    if not _are_pages_stale(vault) or _is_refused(vault):
+        return problems
+    return problems + _take_steps(vault, caller, has_events=False)
+
+
+def recover_left_runs(vault: Vault, caller: Caller) -> list[Problem]:
+    """See to runs whose process is gone, and to requests that nobody took."""
+    folders = map(vault.layout().path, (ACTIVE, QUEUE))
+    if not any(files.list_notes(vault.root, folder) for folder in folders):
+        return []
+    # Mostly there is none.
+    from cortex.operations.upkeep.recover_runs import recover_runs  # noqa: PLC0415
+
+    return recover_runs(vault, caller)
 
 
 def _take_steps(vault: Vault, caller: Caller, *, has_events: bool) -> list[Problem]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.core.runs import run_event, run_note
 from cortex.core.runs.run_event import RunEvent
@@ -21,7 +22,7 @@ from cortex.vault import files, private
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
 
-QUEUE, ACTIVE, RUNS = "runs/queue", "runs/active", "runs"
+RUNS = "runs"
 MAX_RUN_BYTES = 64 << 20  # of a note that is read
 _SYNC_SECONDS = 0.2  # the longest that an event is not on the disk
 _IGNORED = b"/active/\n/queue/\n"
@@ -51,6 +52,8 @@ def list_ended(vault: Vault) -> Iterator[str]:
 
 def find_run(vault: Vault, id_: str) -> Run:
     """A run, wherever its note lies now. Raises `NotFoundError`."""
+    if not run_note.is_run_id(id_):
+        raise NotFoundError(f"there is no run {id_[:100]}", "cortex run list names them")
     layout = vault.layout()
     places = (run_path(vault, QUEUE, id_), run_path(vault, ACTIVE, id_), layout.path(run_note.sealed_path(id_)))  # fmt: skip
     for path in (*places, *places[1:]):  # it may move on while we look

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.core.runs.run_note import FAILED, FINISHED, REQUESTED, RUNNING, RunRequest, read_run
 from cortex.vault.runs import run_files, run_state
 from cortex.vault.runs.run_files import ActiveRun
 
 ID, NOW, TIME = "run-20261120t171643z-0193ee", "2026-11-20T17:16:43Z", "2026-11-20T17:16:44.000Z"
-ACTIVE, SEALED = f"runs/active/{ID}.md", f"runs/2026/11/{ID}.md"
+HERE, SEALED = f"runs/active/{ID}.md", f"runs/2026/11/{ID}.md"
 
 
 def same(text: str) -> str:
@@ -35,8 +36,8 @@ def append(active: ActiveRun, **event: object) -> None:
 
 
 def test_a_request_waits_then_is_active_then_lies_among_the_ended(vault, active) -> None:
-    assert run_files.list_runs(vault, run_files.QUEUE) == []
-    assert run_files.list_runs(vault, run_files.ACTIVE) == [ID]
+    assert run_files.list_runs(vault, QUEUE) == []
+    assert run_files.list_runs(vault, ACTIVE) == [ID]
     assert run_files.find_run(vault, ID).state.status == REQUESTED
     append(active, event="start", model="opus", session_id="s1")
     assert run_files.find_run(vault, ID).state.status == RUNNING
@@ -50,7 +51,7 @@ def test_a_request_waits_then_is_active_then_lies_among_the_ended(vault, active)
     assert text.endswith("## Result\n\nIt went well.\n")
     assert "very-secret" not in text
     assert "env: API\\_KEY" in text
-    assert not Path(vault.root, ACTIVE).exists()
+    assert not Path(vault.root, HERE).exists()
     assert run_state.values_of(vault, ID) is None
     assert list(run_files.list_ended(vault)) == [ID]
 
@@ -88,7 +89,7 @@ def test_nothing_follows_a_terminal_event(vault, active) -> None:
 
 
 def test_an_editor_that_puts_another_file_there_loses_nothing(vault, active) -> None:
-    file = Path(vault.root, ACTIVE)
+    file = Path(vault.root, HERE)
     append(active, event="message", text="one")
     before = file.read_text()
     append(active, event="message", text="two")
@@ -105,7 +106,7 @@ def test_an_editor_that_puts_another_file_there_loses_nothing(vault, active) -> 
 
 
 def test_an_editor_that_writes_in_place_loses_no_event(vault, active) -> None:
-    file = Path(vault.root, ACTIVE)
+    file = Path(vault.root, HERE)
     append(active, event="message", text="one")
     before = file.read_bytes()
     append(active, event="message", text="two")
@@ -117,7 +118,7 @@ def test_an_editor_that_writes_in_place_loses_no_event(vault, active) -> None:
 
 def test_a_note_that_somebody_removed_is_written_whole_at_the_end(vault, active) -> None:
     append(active, event="message", text="one")
-    Path(vault.root, ACTIVE).unlink()
+    Path(vault.root, HERE).unlink()
     append(active, event="finish", result="done")
     active.seal("", "done")
     assert [one["event"] for one in run_files.find_run(vault, ID).events] == ["request", "message", "finish"]  # fmt: skip
@@ -153,7 +154,7 @@ def test_a_seal_that_was_cut_short_can_be_done_again(vault, active, monkeypatch)
     assert orphan.has_ended
     orphan.seal("", "done")
     assert read_run(Path(vault.root, SEALED).read_bytes(), SEALED).state.status == FINISHED
-    assert not Path(vault.root, ACTIVE).exists()
+    assert not Path(vault.root, HERE).exists()
 
 
 def test_an_id_is_used_once(vault, active) -> None:

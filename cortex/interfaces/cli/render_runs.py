@@ -1,0 +1,76 @@
+"""Runs of agents, agents, and what they cost, as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.core.runs.run_event import event_line
+from cortex.core.text.strings import format_count
+from cortex.interfaces.cli.text import bold, dim, hint, path, problem_lines, yellow
+from cortex.interfaces.escape_terminal import escape
+
+_SIGNS = {"finished": "✓", "failed": "✗", "stopped": "✗", "skipped": "–", "running": "…"}
+
+
+def run(answer: Any) -> Iterable[str]:
+    for one in answer.runs:
+        yield from _run_lines(one)
+    if not answer.runs and not answer.outcome:
+        yield "no runs"
+    if answer.prompt:
+        yield from ("", bold("prompt"), escape(answer.prompt, lines=True))
+    if answer.events and answer.outcome != "ended":
+        yield from ("", bold("log"), *(escape(event_line(one)) for one in answer.events))
+    if answer.result:
+        yield from ("", bold("result"), escape(answer.result, lines=True))
+    if answer.outcome == "waiting":
+        yield dim("the same request waits already")
+    if answer.hint:
+        yield f"  {hint(answer.hint)}"
+    yield from problem_lines(answer.problems)
+
+
+def _run_lines(one: Any) -> Iterable[str]:
+    status = (
+        one.status if one.status in ("finished", "running", "requested") else yellow(one.status)
+    )
+    about = "  ".join(filter(None, (one.facet, one.period)))
+    head = (
+        f"{_SIGNS.get(one.status, '·')} {one.created[:10]} {one.created[11:16]}  {bold(one.agent)}"
+    )
+    yield f"{head}  {status}{'  ' * bool(about)}{escape(about)}"
+    tokens = f"{one.tokens_in}+{one.tokens_out} tokens" if one.tokens_in or one.tokens_out else ""
+    cost = "" if one.cost_usd is None else f"${one.cost_usd:.4f}"
+    took = f"{one.seconds:g} s" if one.seconds else ""
+    running = f"running {', '.join(one.running_tools)}" if one.running_tools else ""
+    figures = (one.model or one.provider, tokens, cost, took, running, one.id)
+    yield f"  {dim(*filter(None, figures))}"
+    if one.error:
+        yield f"  {yellow(one.error)}"
+    if one.output:
+        yield f"  {dim('to')} {path(one.output)}"
+
+
+def costs(answer: Any) -> Iterable[str]:
+    for one in (*answer.costs, *([answer.total] if len(answer.costs) > 1 else [])):
+        unknown = f", {one.unknown} of unknown cost" if one.unknown else ""
+        failed = f", {one.failed} failed" if one.failed else ""
+        yield f"{bold(one.key)}  ${one.cost_usd:.4f}{unknown}"
+        yield f"  {dim(format_count(one.runs, 'run') + failed, f'{one.tokens_in:,}+{one.tokens_out:,} tokens', f'{one.seconds:g} s')}"
+    if not answer.costs:
+        yield "no runs"
+
+
+def tick(answer: Any) -> Iterable[str]:
+    for one in answer.runs:
+        yield from _run_lines(one)
+    for one in answer.due:
+        about = "  ".join(filter(None, (one.facet, one.period)))
+        yield f"due  {bold(one.agent)}  {escape(about)}"
+    for one in answer.skipped:
+        about = "  ".join(filter(None, (one.facet, one.period)))
+        yield f"– {bold(one.agent)}  {escape(about)}  {yellow(one.reason)}"
+    if not (answer.runs or answer.due or answer.skipped):
+        yield "nothing is due"
+    yield from problem_lines(answer.problems)

@@ -1,0 +1,101 @@
+"""Runs as they are shown: where each stands, how many tokens and dollars it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.core.model.parameters import Time
+from cortex.core.model.problem import NotFoundError, Problem
+from cortex.core.runs.run_note import REQUESTED, RUNNING, Run
+from cortex.core.text.strings import cortex_command, one_line, shorten
+from cortex.core.text.value import NamedTuple
+from cortex.operations.upkeep.bring_up_to_date import recover_left_runs
+from cortex.vault import agent_settings, files
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files, run_state
+
+_MAX_SHOWN_CHARS = 200
+
+
+class RunLine(NamedTuple):
+    """One run as a list shows it."""
+
+    id: str
+    agent: str
+    status: str  # requested, running, finished, failed, skipped, stopped
+    created: Time
+    provider: str = ""
+    model: str = ""
+    facet: str = ""
+    period: str = ""
+    session_id: str = ""
+    chat_id: str = ""
+    seconds: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    cost_usd: float | None = None  # None: nobody says
+    running_tools: tuple[str, ...] = ()
+    tools: int = 0  # calls that have ended
+    thinking: int = 0
+    output: str = ""
+    error: str = ""  # or why it was skipped or stopped; its first words
+    path: str = ""
+
+
+def line_of(run: Run) -> RunLine:
+    """A run as a list shows it."""
+    state = run.state
+    is_active = state.status == REQUESTED and f"/{ACTIVE}/" in f"/{run.path}"
+    return RunLine(
+        id=run.id, agent=run.request.agent, status=RUNNING if is_active else state.status,
+        created=run.created, provider=state.provider or run.request.provider,
+        model=state.model, facet=run.request.facet, period=run.request.period or run.request.day,
+        session_id=state.session_id or run.request.session_id, chat_id=run.request.chat_id, seconds=round(state.seconds, 1), tokens_in=state.tokens_in,
+        tokens_out=state.tokens_out, tokens_cached=state.tokens_cached, cost_usd=state.cost_usd,
+        running_tools=state.running_tools, tools=len(state.tool_seconds), thinking=state.thinking,
+        output=run.output, error=shorten(one_line(state.error), _MAX_SHOWN_CHARS), path=run.path,
+    )  # fmt: skip
+
+
+def iter_runs(vault: Vault) -> Iterator[Run]:
+    """All runs: those that wait and run, then the ended ones, the newest first."""
+    for folder in (QUEUE, ACTIVE):
+        yield from _read(vault, reversed(run_files.list_runs(vault, folder)))
+    yield from _read(vault, run_files.list_ended(vault))
+
+
+def _read(vault: Vault, ids: Iterable[str]) -> Iterator[Run]:
+    for id_ in ids:
+        try:
+            yield run_files.find_run(vault, id_)
+        except NotFoundError:
+            continue  # removed since the folder was listed
+
+
+def list_runs(vault: Vault, number: int, **wanted: str) -> list[RunLine]:
+    """The newest runs whose fields are as `wanted`; empty words mean any."""
+    asked = {key: word for key, word in wanted.items() if word}
+    lines = map(line_of, iter_runs(vault))
+    found = (one for one in lines if all(getattr(one, key) == word for key, word in asked.items()))
+    return list(islice(found, number))
+
+
+def run_problems(vault: Vault, caller: Caller) -> list[Problem]:
+    """What is wrong with the settings of agents and with runs: what recovering them said, and those that
+    nobody here has asked for. They came by git, or with a copy of the vault, and are never started."""
+    problems = agent_settings.load_agents()[1]
+    waiting = [
+        (folder, id_) for folder in (QUEUE, ACTIVE) for id_ in run_files.list_runs(vault, folder)
+    ]
+    if waiting:
+        problems += recover_left_runs(vault, caller)
+    for folder, id_ in waiting:
+        path = run_files.run_path(vault, folder, id_)
+        if run_state.values_of(vault, id_) is None and files.exists(vault.root, path):
+            message = "nobody asked for this run on this machine, so it is not started"
+            problems.append(Problem(path, message, cortex_command("run", "stop", id_)))
+    return problems

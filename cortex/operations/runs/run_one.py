@@ -1,0 +1,333 @@
+"""The runner: one process that takes one request, runs its agent, and keeps what comes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, LineSplitter, run_process
+from cortex.agents.provider import command_of, environment_of, new_reader, stdin_of
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import RUN, Event
+from cortex.core.model.layout import QUEUE, is_among_briefings
+from cortex.core.model.problem import CortexError, reason_of
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.runs.run_config import RunConfig
+from cortex.core.runs.run_event import TERMINAL, decode_json
+from cortex.core.runs.run_note import DEFAULT_AGENT, STOPPED, Run
+from cortex.core.text.strings import shorten
+from cortex.operations.capture.capture import new_event_id
+from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.runs.costs import cost_of
+from cortex.operations.runs.prepare import get_agent, prepare_config, validate_config
+from cortex.operations.upkeep.normalize import start_detached
+from cortex.operations.upkeep.normalize_now import publish_and_normalize
+from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
+from cortex.vault import agent_settings, files, private
+from cortex.vault.git import changes, commit
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files, run_state
+from cortex.vault.runs.run_files import ActiveRun
+
+_PASSED = (  # of the user's environment, beside what a provider's program needs
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+)  # fmt: skip
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_MIN_SECRET_CHARS = 6
+_MAX_LINE_BYTES = 4 << 20
+_MAX_SHOWN_CHARS = 4_000  # of a line that is no JSON
+_MAX_EVENTS, _MAX_RUN_BYTES = 20_000, 48 << 20
+_MAX_CHAIN = 1000  # runs that go on with each other
+_LINGER_SECONDS = 3.0  # for a program that has said its last word
+
+
+def start_queued(vault: Vault) -> list[str]:
+    """Start a runner for each request of this user's that waits, as far as slots may be free; their ids."""
+    slots = agent_settings.load_agents()[0].slots
+    waiting = [id_ for id_ in run_files.list_runs(vault, QUEUE) if is_own(vault, id_)]
+    for id_ in waiting[:slots]:
+        start_detached(vault, "run", "work", id_)
+    return waiting[:slots]
+
+
+def is_own(vault: Vault, id_: str) -> bool:
+    """Whether this user asked for a run on this machine."""
+    return run_state.values_of(vault, id_) is not None
+
+
+def run_one(vault: Vault, caller: Caller, id_: str) -> str:
+    """Take a request and run it to its end; the path of its note. Empty where no slot is free, or where it
+    is somebody else's. Then see to those that wait."""
+    with run_state.free_slot(vault, agent_settings.load_agents()[0].slots) as is_free:
+        if not is_free or not is_own(vault, id_):
+            return ""
+        active = run_files.claim(vault, id_)
+        if active is None:
+            return ""
+        try:
+            path = _Runner(vault, caller, active).run()
+        finally:
+            active.close()
+    start_queued(vault)
+    return path
+
+
+class _Runner:
+    """One run on its way."""
+
+    def __init__(self, vault: Vault, caller: Caller, active: ActiveRun) -> None:
+        self.vault, self.caller, self.active = vault, caller, active
+        values = run_state.values_of(vault, active.id) or {}
+        self.values = values
+        named = (text for key, text in os.environ.items() if key.upper().endswith(_SECRET_NAMES))
+        found = {text for text in (*values.values(), *named) if len(text) >= _MIN_SECRET_CHARS}
+        self.secrets = sorted(found, key=len, reverse=True)
+        self.splitter = LineSplitter(_MAX_LINE_BYTES)
+        self.settings = agent_settings.load_agents()[0]
+        self.ending: Mapping[str, Any] | None = None  # the terminal event, once there is one
+        self.began = self.last = time.monotonic()
+        self.written = 0
+        self.first: Mapping[str, Any] = {}  # what `start` says, until it is written
+        self.cost = 0.0
+        self.made: list[str] = []  # paths of what came of it, beside its note
+
+    def run(self) -> str:
+        """Run the agent, and keep what comes of it; the path of its note."""
+        request = self.active.request
+        here = run_files.find_run(self.vault, self.active.id)
+        asked = run_files.load_event(self.vault, here, self.active.events[0])
+        request = request._replace(prompt=str(asked.get("prompt", "")))
+        config, trouble = None, dict[str, Any]()
+        try:
+            config = prepare_config(self.vault, self._now_caller(), request)
+            config = config._replace(agent_id=self.active.id)
+            if config.skipped:
+                self.ending = {"event": "finish", "skipped": config.skipped}
+            elif wrong := validate_config(config):
+                trouble = {"event": "error", "error": wrong[0].message, "reason": "refused"}
+            else:
+                self._run_program(config)
+        except CortexError as error:
+            trouble = {"event": "error", "error": _with_hint(error), "reason": "refused"}
+        except OSError as error:
+            trouble = {"event": "error", "error": reason_of(error), "reason": "system"}
+        ending = dict(trouble or self.ending or {"event": "error", "error": "there is no end"})
+        output = ""
+        if config and ending["event"] == "finish" and not ending.get("skipped"):
+            ending, output = self._keep_result(config, ending)
+        self._append({**ending, "output": output} if output else ending)
+        path = self.active.seal(output, self._result_of(ending))
+        self._commit(path)
+        return path
+
+    def _chain(self) -> list[Run]:
+        """The runs that this one continues, the last first."""
+        found: list[Run] = []
+        parent = self.active.request.parent
+        while parent and len(found) < _MAX_CHAIN:
+            with suppress(CortexError):
+                found.append(run_files.find_run(self.vault, parent))
+            parent = found[-1].request.parent if found and found[-1].id == parent else ""
+        return found
+
+    def _run_program(self, config: RunConfig) -> None:
+        """Run the program of the provider until it has said its last word, or was ended."""
+        provider, chain = self.settings.providers[config.provider], self._chain()
+        self.reader = new_reader(provider, _usage_of_all(chain))
+        self.config = config
+        self.first = {
+            "name": config.name, "provider": config.provider, "model": config.model,
+            "tier": config.tier, "session_id": config.session_id, "chat_id": config.chat_id,
+        }  # fmt: skip
+        environ = {name: os.environ[name] for name in (*_PASSED, *self.settings.env) if name in os.environ}  # fmt: skip
+        environ |= environment_of(provider, config, os.environ) | self.values
+        # Programs keep a session by the folder in which it began.
+        first = chain[-1].id if chain else self.active.id
+        scratch = private.ensure_folder(os.path.join(run_state.folder(self.vault), f"{first}.work"))
+        try:
+            ended = run_process(
+                command_of(provider, config, self.vault.root), cwd=scratch,
+                env={**environ, GUARD_VARIABLE: IN_MODEL, "TMPDIR": scratch}, stdin=stdin_of(provider, config),
+                mark=f"{RUN_VARIABLE}={self.active.id}", on_output=self._take_output, look=self._look, adopt=True,
+            )  # fmt: skip
+        finally:
+            private.remove(scratch)
+        if rest := self.splitter.rest():
+            self._take_line(rest)
+        if self.ending is None and ended.why:
+            reason, _, error = ended.why.partition(": ")
+            self.ending = {"event": "error", "error": error or reason, "reason": reason}
+        if self.ending is None:
+            self.ending = self.reader.end(ended.exit_code, ended.stderr) or {
+                "event": "error",
+                "error": f"{config.provider} ended with code {ended.exit_code} and without a result",
+            }
+
+    def _take_output(self, chunk: bytes) -> None:
+        for line in self.splitter.feed(chunk):
+            self._take_line(line)
+
+    def _take_line(self, line: bytes) -> None:
+        """Append what a line of the program's says."""
+        if not line.strip():
+            return
+        value = decode_json(line)
+        if isinstance(value, dict):
+            events = self.reader.read(value)
+        else:
+            text = line[:_MAX_SHOWN_CHARS].decode("utf-8", "replace")
+            more = {"bytes": len(line)} if len(line) > _MAX_SHOWN_CHARS else {}
+            events = [{"event": "info", "message": text, **more}]
+        for event in events:
+            self.last = time.monotonic()
+            if self.ending is not None:
+                continue  # what comes after the end counts for nothing
+            if event["event"] == "start":
+                self.first = {**self.first, **{key: one for key, one in event.items() if one}}
+            elif event["event"] in TERMINAL:
+                self.ending = event
+            else:
+                self._append(event)
+            self._count_cost(event)
+
+    def _append(self, event: Mapping[str, Any]) -> None:
+        if self.first:
+            first, self.first = self.first, {}
+            self._append({**first, "event": "start"})
+        written = self.active.append(event, _now_ms(), self._clean)
+        self.written += len(json.dumps(written)) if written else 0
+
+    def _clean(self, text: str) -> str:
+        """A text without the secrets that the run was given, and those that look like some."""
+        for secret in self.secrets:
+            text = text.replace(secret, "[REDACTED:env]")
+        return sanitize_text(text)
+
+    def _count_cost(self, event: Mapping[str, Any]) -> None:
+        usage, price = event.get("usage"), self.settings.prices.get(self.config.model)
+        if isinstance(usage, dict) and price:
+            self.cost = cost_of(usage, price)
+
+    def _look(self) -> str:
+        """Why the program is to be ended now; empty while it may go on."""
+        self.active.sync()
+        now, config = time.monotonic(), self.config
+        if self.ending is not None:
+            return "done" if now - self.last > _LINGER_SECONDS else ""
+        stop = run_state.STOPS.read(self.vault, self.active.id)
+        budget = config.max_cost_usd
+        reasons = (
+            (stop, f"{STOPPED}: {stop}"),
+            (now - self.last > config.idle, f"idle: it said nothing for {config.idle:g} seconds"),
+            (now - self.began > config.timeout, f"timeout: it took longer than {config.timeout:g} seconds"),
+            (budget is not None and self.cost > budget, f"over_budget: it cost more than {budget} dollars"),
+            (len(self.active.events) > _MAX_EVENTS, "output: it printed more than a run holds"),
+            (self.written > _MAX_RUN_BYTES, "output: it printed more than a run holds"),
+        )  # fmt: skip
+        return next((why for is_so, why in reasons if is_so), "")
+
+    def _keep_result(self, config: RunConfig, ending: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Capture the result, and write it where the agent's output goes; the terminal event, and where
+        it is kept. What fails is an event of the run, and does not end it."""
+        result = self._clean(str(ending.get("result") or "")).strip()
+        price = self.settings.prices.get(config.model)
+        if ending.get("cost_usd") is None and price and isinstance(ending.get("usage"), dict):
+            ending["cost_usd"] = round(cost_of(ending["usage"], price), 6)
+        if config.output == "json" and decode_json(_without_fence(result)) is None:
+            return {
+                **ending,
+                "event": "error",
+                "error": "the answer is no JSON",
+                "reason": "output",
+            }, ""
+        output = ""
+        if config.output_path and result:
+            text = _without_fence(result) if config.output == "json" else result
+            try:
+                self._write_output(config.output_path, f"{text}\n".encode())
+                output = config.output_path
+                self.made.append(output)
+            except (CortexError, OSError) as error:
+                self._append({"event": "info", "message": f"{config.output_path} was not written: {reason_of(error)}"})  # fmt: skip
+        try:
+            record = self._capture(config, result) if result else ""
+        except (CortexError, OSError) as error:
+            record = ""
+            self._append({"event": "info", "message": f"not captured: {reason_of(error)}"})
+        return ending, output or record
+
+    def _write_output(self, path: str, data: bytes) -> None:
+        before = files.read(self.vault.root, path) if files.exists(self.vault.root, path) else None
+        files.replace(self.vault.root, path, data, before)
+
+    def _capture(self, config: RunConfig, result: str) -> str:
+        """The id of the record that a result becomes: an agent's, for each of its facets, is one."""
+        agent = get_agent(self.vault, config.name) if config.name != DEFAULT_AGENT else None
+        caller, period = self._now_caller(), self.active.request.period or config.day
+        title = f"{agent.title if agent and agent.title else config.name}{' for ' * bool(config.facet)}{config.facet}"
+        named = "" if agent else shorten(self.active.request.prompt, 80)
+        event = Event(
+            id=new_event_id(caller), type=RUN, at=caller.now, text=result, run=self.active.id,
+            project=resolve_project(self.vault, caller, ""), source="run",
+            title=named or f"{title}{', ' * bool(period)}{period}",
+            record=agent.record if agent else "note",
+            topic="/".join(filter(None, ("runs", config.name, config.facet))) if agent else "",
+        )  # fmt: skip
+        event, done = publish_and_normalize(self.vault, caller, event)
+        paths = [path for path, _ in done.records]
+        self.made += [self.vault.layout().event(event.id), *paths]
+        return paths[0].rpartition("/")[2].removesuffix(".md") if paths else ""
+
+    def _result_of(self, ending: Mapping[str, Any]) -> str:
+        return self._clean(str(ending.get("result") or ending.get("error") or ""))
+
+    def _commit(self, path: str) -> None:
+        """One commit for the run, where Cortex commits by itself; else the next sync has it."""
+        with suppress(CortexError, OSError):
+            if not commit.is_automatic(self.vault.root):
+                return
+            own = {path, self.vault.layout().path("runs/.gitignore"), *self.made}
+            mine = [
+                one
+                for one in changes.list_changes(self.vault.root)
+                if one.path in own
+                or one.path.startswith(f"{path[:-3]}.d/")
+                or is_among_briefings(one.path)
+            ]
+            commit.commit_changes(self.vault.root, mine, f"cortex: run {self.active.request.agent}")
+
+    def _now_caller(self) -> Caller:
+        return self.caller._replace(now=_now_ms()[:19] + "Z", cwd=self.vault.root)
+
+
+def _usage_of_all(runs: list[Run]) -> dict[str, int]:
+    """The tokens of all of these runs."""
+    return {
+        "input": sum(one.state.tokens_in for one in runs),
+        "output": sum(one.state.tokens_out for one in runs),
+        "cached": sum(one.state.tokens_cached for one in runs),
+    }
+
+
+def _with_hint(error: CortexError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
+
+
+def _without_fence(text: str) -> str:
+    """A text without the code fence around it."""
+    lines = text.strip().splitlines()
+    is_fenced = len(lines) > 1 and lines[0].startswith("```") and lines[-1].strip() == "```"
+    return "\n".join(lines[1:-1]) if is_fenced else text.strip()
+
+
+def _now_ms() -> str:
+    seconds = time.time()
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        + f".{int(seconds * 1000) % 1000:03d}Z"
+    )

@@ -1,0 +1,160 @@
+"""What schedules depend on, read from the vault: agents, runs that were, facets, segments, meetings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from typing import NamedTuple
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.notes import note as notes
+from cortex.core.runs import run_note
+from cortex.core.runs.run_event import decode_json
+from cortex.core.runs.schedule import (
+    FacetState,
+    Meeting,
+    PastRun,
+    ScheduledAgent,
+    Segment,
+    parse_schedule,
+    segments,
+)
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.index.catalogue import NoteRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.operations.find.show import read_note
+from cortex.operations.runs.prepare import OUTPUT_FOLDER, get_agent, list_facets
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.vault import agent_settings, files, trust
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files
+
+DAY_SECONDS = 86_400
+KEPT_DAYS = 36  # for which a run is looked at: a weekly one is caught up with for four weeks
+_SEGMENT_DAYS, _MEETING_DAYS = 5, 8
+_HEAD_BYTES, _MAX_OUTPUT_BYTES = 4_096, 200_000
+
+
+class ScheduleState(NamedTuple):
+    """All that `core/runs/schedule.py:due` asks for, but the time."""
+
+    agents: list[ScheduledAgent]
+    past: list[PastRun]
+    facets: list[FacetState]
+    segments: list[Segment]
+    meetings: list[Meeting]
+    problems: list[Problem]
+
+
+def read_state(vault: Vault, caller: Caller, tz: tzinfo) -> ScheduleState:
+    """The schedules of a vault and what they depend on now."""
+    now = epoch_seconds(caller.now)
+    agents, problems = _list_scheduled(vault)
+    if not agents:
+        return ScheduleState([], [], [], [], [], problems)
+    is_event = NoteFilter(
+        tiers=(TIER_TRAIL,), not_types=("briefing", "run", events.DISTILLED), has_id=True,
+        changed_since=now - KEPT_DAYS * DAY_SECONDS,
+    )  # fmt: skip
+    is_meeting = NoteFilter(
+        tiers=(TIER_CURRENT,), types=("meeting",), changed_since=now - 2 * DAY_SECONDS,
+        changed_before=now + _MEETING_DAYS * DAY_SECONDS,
+    )  # fmt: skip
+    (captured, met), found = query_fresh(
+        vault, caller,
+        lambda index: (index.catalogue.find(is_event), index.catalogue.find(is_meeting)),
+    )  # fmt: skip
+    recent = (row.date for row in captured if row.date > now - _SEGMENT_DAYS * DAY_SECONDS)
+    cut = segments(recent, tz)
+    return ScheduleState(
+        agents, list(past_runs(vault, now)), _facet_states(vault, captured, cut, tz), cut,
+        list(_meetings(vault, met, tz)), [*problems, *found],
+    )  # fmt: skip
+
+
+def _list_scheduled(vault: Vault) -> tuple[list[ScheduledAgent], list[Problem]]:
+    found, problems = list[ScheduledAgent](), list[Problem]()
+    settings = agent_settings.load_agents()[0]
+    for name in trust.list_agents(vault):
+        try:
+            agent = get_agent(vault, name)
+            if not agent.schedule:
+                continue
+            schedule = parse_schedule(agent.schedule)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(f"agents/{name}.md", error))
+            continue
+        has_provider = False
+        with suppress(CortexError):
+            agent_settings.resolve_model(settings, name, agent.provider, agent.tier, "")
+            has_provider = True
+        found.append(ScheduledAgent(
+            name, schedule, agent.priority, agent.facets, agent.always, agent.muted, agent.catch_up,
+            agent.disabled, trust.is_trusted(vault, name), has_provider,
+        ))  # fmt: skip
+    return found, problems
+
+
+def past_runs(vault: Vault, now: int) -> Iterator[PastRun]:
+    """The runs of the last weeks, those that wait and run among them."""
+    for folder in (QUEUE, ACTIVE):
+        for id_ in run_files.list_runs(vault, folder):
+            with suppress(CortexError, OSError):
+                run = run_files.find_run(vault, id_)
+                yield PastRun(run.request.agent, run.request.facet, run.request.period, run.state.status)  # fmt: skip
+    for id_ in run_files.list_ended(vault):
+        if epoch_seconds(events.time_of_id(id_[4:])) < now - KEPT_DAYS * DAY_SECONDS:
+            return
+        with suppress(CortexError, OSError):
+            path = vault.layout().path(run_note.sealed_path(id_))
+            head = notes.read(files.read(vault.root, path, _HEAD_BYTES))
+            yield PastRun(head.get("agent"), head.get("facet"), head.get("period"), head.get("status"))  # fmt: skip
+
+
+def _facet_states(
+    vault: Vault, captured: Iterable[NoteRow], cut: Iterable[Segment], tz: tzinfo
+) -> list[FacetState]:
+    facets = list_facets(vault)
+    if not facets:
+        return []
+    days, found_in = defaultdict(set), defaultdict(set)
+    for row in captured:
+        for name in {*row.tags, row.project}:
+            days[name].add(f"{datetime.fromtimestamp(row.date, tz):%Y%m%d}")
+    for segment in cut:
+        for name in _facets_found(vault, segment):
+            found_in[name].add(segment.key)
+    return [
+        FacetState(one.name, one.muted, frozenset(days[one.name]), frozenset(found_in[one.name]))
+        for one in facets
+    ]
+
+
+def _facets_found(vault: Vault, segment: Segment) -> Iterator[str]:
+    """The facets that a generator has found in a segment: each list of JSON among its outputs."""
+    folder = vault.layout().path(f"{OUTPUT_FOLDER}/{segment.key}")
+    for name in files.list_names(vault.root, folder):
+        if name.endswith(".json"):
+            with suppress(CortexError, OSError):
+                value = decode_json(files.read(vault.root, f"{folder}/{name}", _MAX_OUTPUT_BYTES))
+                for one in value if isinstance(value, list) else ():
+                    if isinstance(one, dict) and isinstance(one.get("facet"), str):
+                        yield one["facet"]
+
+
+def _meetings(vault: Vault, rows: Iterable[NoteRow], tz: tzinfo) -> Iterator[Meeting]:
+    """The meetings whose notes name a time of day; one without an offset is local."""
+    for row in rows:
+        note = read_note(vault, row.path)
+        with suppress(ValueError):
+            said = note.get("date").strip("[] ") if note else ""
+            if len(said) > 10:
+                at = datetime.fromisoformat(said)
+                at = at if at.tzinfo else at.replace(tzinfo=tz)
+                yield Meeting(row.id, int(at.astimezone(UTC).timestamp()))

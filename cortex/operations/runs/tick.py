@@ -1,0 +1,152 @@
+"""The verb `tick`: run the agents that are due by their schedules."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, tzinfo
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
+from cortex.core.runs.run_note import ENDED, RunRequest
+from cortex.core.runs.schedule import DueRun, Gap, SkippedRun, due, plan_bands
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import format_time
+from cortex.core.text.value import NamedTuple
+from cortex.operations.runs.prepare import get_agent
+from cortex.operations.runs.request import request_run
+from cortex.operations.runs.run_list import RunLine, line_of
+from cortex.operations.runs.schedule_state import DAY_SECONDS, KEPT_DAYS, ScheduleState, read_state
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.recover_runs import recover_runs
+from cortex.vault import agent_settings, files, user_settings
+from cortex.vault.locate import Vault
+from cortex.vault.private import lock
+from cortex.vault.runs import run_files, run_state
+
+_MAX_ROUNDS = 200  # bands of one call
+_LOOK_SECONDS = 0.2
+
+
+class SkipLine(NamedTuple):
+    """A run that is not started, and why; a gap is one that failed three times."""
+
+    agent: str
+    facet: str
+    period: str
+    reason: str
+
+
+class TickResult(NamedTuple):
+    """What was due, and what came of it."""
+
+    runs: tuple[RunLine, ...]
+    due: tuple[DueRun, ...]  # with dry_run what would be started
+    skipped: tuple[SkipLine, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
+    """Run the agents that are due by their schedules.
+
+    Only where your own settings say so: schedules = true below [agents]. What is due follows from the
+    notes of the runs that were, so that nothing runs twice, whoever calls this and however often: the
+    watcher does, each minute, or a timer. Agents of lower priority numbers come first, equal ones at the same time
+    as far as there are slots; the next ones when all have ended. A run that fails is tried three times.
+
+    dry_run: say what is due and why the rest is not, and start nothing
+
+    Example: cortex tick --dry-run
+    """
+    if not dry_run and not agent_settings.load_agents()[0].schedules:
+        hint = f"write schedules = true below [agents] in {user_settings.settings_file()}"
+        raise InvalidInputError("your settings let no schedules run on this machine", hint)
+    tz = datetime.now().astimezone().tzinfo
+    assert tz is not None
+    if dry_run:
+        return _answer(read_state(vault, caller, tz), caller, tz, [])
+    with lock(os.path.join(run_state.folder(vault), "tick.lock"), "schedules", wait=0.0):
+        return _run_due(vault, caller, tz)
+
+
+def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
+    """Run one band after another until nothing is due that was not tried already."""
+    ran: list[RunLine] = []
+    problems: list[Problem] = []
+    tried: dict[tuple[str, str, str], int] = {}
+    begun = time.monotonic()
+    for _ in range(_MAX_ROUNDS):
+        at = caller._replace(now=format_time(epoch_seconds(caller.now) + time.monotonic() - begun))
+        state = read_state(vault, at, tz)
+        found = due(*state[:-1], epoch_seconds(at.now), tz)
+        bands = plan_bands(one for one in found if tried.get(one[:3], 0) < 1)
+        if not bands:
+            answer = _answer(state, at, tz, ran)
+            break
+        ids = []
+        for one in bands[0]:
+            tried[one[:3]] = tried.get(one[:3], 0) + 1
+            try:
+                ids.append(
+                    request_run(vault, at._replace(source="schedule"), _request_of(one), {})[0]
+                )
+            except (CortexError, OSError) as error:
+                problems.append(problem_of(f"agents/{one.agent}.md", error))
+        ran += _wait(vault, at, ids)
+        query_fresh(vault, at, lambda _index: None, words=True)
+    _remove_old(vault, caller, {one.agent for one in ran})
+    return answer._replace(problems=(*answer.problems, *problems), due=())
+
+
+def _request_of(one: DueRun) -> RunRequest:
+    about = f"It is for the period {one.period}." if one.period else ""
+    return RunRequest(
+        one.agent, about, facet=one.facet, day=one.day, segment=one.segment, period=one.period,
+        requested_by="schedule",
+    )  # fmt: skip
+
+
+def _wait(vault: Vault, caller: Caller, ids: Sequence[str]) -> list[RunLine]:
+    """Wait until all of these runs have ended. Those that lost their runner are seen to."""
+    while True:
+        lines = [line_of(run_files.find_run(vault, id_)) for id_ in ids]
+        ended = sum(one.status in ENDED for one in lines)
+        caller.progress("running agents", ended, len(ids))
+        if ended == len(ids):
+            return lines
+        time.sleep(_LOOK_SECONDS)
+        recover_runs(vault, caller)
+
+
+def _answer(state: ScheduleState, caller: Caller, tz: tzinfo, ran: list[RunLine]) -> TickResult:
+    found = due(*state[:-1], epoch_seconds(caller.now), tz)
+    return TickResult(
+        tuple(ran), tuple(one for one in found if isinstance(one, DueRun)),
+        tuple(_skip_line(one) for one in found if not isinstance(one, DueRun)), tuple(state.problems),
+    )  # fmt: skip
+
+
+def _skip_line(one: SkippedRun | Gap) -> SkipLine:
+    if isinstance(one, Gap):
+        return SkipLine(one.agent, one.facet, one.period, "failed three times")
+    return SkipLine(one.agent, "", one.period, one.reason)
+
+
+def _remove_old(vault: Vault, caller: Caller, names: Iterable[str]) -> None:
+    """Remove the notes of old runs of agents that say how many to keep. Those that may still stand for
+    a period of a schedule stay."""
+    oldest = epoch_seconds(caller.now) - KEPT_DAYS * DAY_SECONDS
+    limits = dict[str, int]()
+    for name in names:
+        with suppress(CortexError, OSError):
+            limits[name] = get_agent(vault, name).keep
+    seen: Counter[str] = Counter()
+    for id_ in run_files.list_ended(vault) if any(limits.values()) else ():
+        run = run_files.find_run(vault, id_)
+        seen[run.request.agent] += 1
+        is_over = 0 < limits.get(run.request.agent, 0) < seen[run.request.agent]
+        if is_over and epoch_seconds(run.created) < oldest:
+            files.remove(vault.root, run.path)

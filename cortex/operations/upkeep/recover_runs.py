@@ -1,0 +1,68 @@
+"""Runs whose process is gone: what they left is ended, and their notes are closed. Requests that nobody
+took are started. Only those that this user asked for on this machine."""
+
+from __future__ import annotations
+
+from cortex.agents.process import kill_marked
+from cortex.core.model.caller import Caller
+from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.runs.run_note import REQUESTED
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.operations.upkeep.normalize import start_detached
+from cortex.vault import agent_settings
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files, run_state
+from cortex.vault.runs.run_files import ActiveRun
+
+RUN_VARIABLE = "CORTEX_RUN"  # in the environment of what an agent runs: the id of its run
+RECOVERED = "Recovered: the process that ran it is gone"
+_MIN_WAIT_SECONDS = 5  # of a request, whose runner may just be starting
+
+
+def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
+    """Close the notes of runs whose process is gone, and start what waits; what cannot be closed."""
+    problems = []
+    for id_ in run_files.list_runs(vault, ACTIVE):
+        try:
+            if run_state.values_of(vault, id_) is not None:
+                _close_orphan(vault, caller, id_)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(run_files.run_path(vault, ACTIVE, id_), error))
+    waiting = [id_ for id_ in run_files.list_runs(vault, QUEUE) if _is_left(vault, caller, id_)]
+    if waiting:
+        with run_state.free_slot(vault, agent_settings.load_agents()[0].slots) as is_free:
+            pass
+        if is_free:
+            start_detached(vault, "run", "work", waiting[0])  # it sees to the others
+    return problems
+
+
+def _close_orphan(vault: Vault, caller: Caller, id_: str) -> None:
+    active = run_files.take_orphan(vault, id_)
+    if active is None:
+        return
+    try:
+        kill_marked(f"{RUN_VARIABLE}={id_}")
+        error = {"event": "error", "error": RECOVERED, "reason": "recovered"}
+        active.append(error, caller.now[:-1] + ".000Z", sanitize_text)
+        close_run(active)
+    finally:
+        active.close()
+
+
+def close_run(active: ActiveRun) -> str:
+    """Move the note of a run that has its terminal event to the ended ones; its path."""
+    run = run_files.find_run(active.vault, active.id)
+    ending = run_files.load_event(active.vault, run, active.events[-1])
+    result = ending.get("result") or ending.get("error") or ""
+    return active.seal(str(ending.get("output") or ""), str(result))
+
+
+def _is_left(vault: Vault, caller: Caller, id_: str) -> bool:
+    """Whether a request of this user's waits longer than its runner takes to start."""
+    run = run_files.find_run(vault, id_)
+    waited = epoch_seconds(caller.now) - epoch_seconds(run.created)
+    is_own = run_state.values_of(vault, id_) is not None
+    return is_own and run.state.status == REQUESTED and abs(waited) > _MIN_WAIT_SECONDS

@@ -1,0 +1,327 @@
+"""A run, from the request to the note that it ends as, with real processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.vault.runs import run_files, run_state
+
+
+def wait_for(condition, seconds: float = 30):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it never came")
+
+
+def running(vault) -> list[str]:
+    return run_files.list_runs(vault, ACTIVE)
+
+
+def events_of(vault, id_: str) -> list[dict]:
+    return list(run_files.find_run(vault, id_).events)
+
+
+def is_working(vault, id_: str) -> bool:
+    """Whether its program runs a tool."""
+    try:
+        return any(one["event"] == "tool_start" for one in events_of(vault, id_))
+    except Exception:  # it moves
+        return False
+
+
+def runner_of(id_: str) -> int:
+    """The process that runs a run."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"work" in words and id_.encode() in words:
+            return int(folder.name)
+    return 0
+
+
+def marked(id_: str) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"CORTEX_RUN={id_}".encode() in (folder / "environ").read_bytes():
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_request_is_run_and_ends_as_a_note(vault, run, ended) -> None:
+    id_ = run("start", "default", "What", "is", "it?", "say:Forty-two.")["id"]
+    done = ended(id_)
+    assert (done["status"], done["model"], done["tokens_in"], done["cost_usd"]) == ("finished", "m-1", 200, 0.28)  # fmt: skip
+    assert done["answer"]["result"] == "Forty-two."
+    kinds = [one["event"] for one in done["answer"]["events"]]
+    assert kinds == ["request", "start", "tool_start", "tool_end", "finish"]
+    assert {one["agent_id"] for one in done["answer"]["events"]} == {id_}
+    assert [one["seq"] for one in done["answer"]["events"]] == [0, 1, 2, 3, 4]
+    text = Path(vault.root, done["path"]).read_text()
+    assert text.startswith(f"---\nid: {id_}\ntype: run\nagent: default\nprovider: mine\nmodel: m-1\ntier: flash\nstatus: finished\n")  # fmt: skip
+    assert "cost_usd: 0.28\n" in text
+    assert "late" not in text
+    assert not running(vault)
+    assert not os.listdir(Path(vault.root, "runs/queue"))
+    assert not marked(id_)
+
+
+def test_what_comes_of_it_is_an_event_and_a_record(vault, run, ended, cortex) -> None:
+    done = ended(run("start", "default", "say:Quinces-set-slowly", "tell me")["id"])
+    (event,) = list(Path(vault.root, "events").rglob("*.md"))
+    assert f"run: {done['id']}\n" in event.read_text()
+    found = json.loads(cortex("search", "quinces", "--json").stdout)["hits"]
+    assert any(one["id"] == done["output"] for one in found), (done["output"], found)
+
+
+def test_a_program_that_dies_or_fails_is_said(run, ended) -> None:
+    died = ended(run("start", "default", "die")["id"])
+    assert (died["status"], died["answer"]["events"][-1]["event"]) == ("failed", "error")
+    assert "7" in died["error"]
+    failed = ended(run("start", "default", "fail")["id"])
+    assert (failed["status"], failed["error"]) == ("failed", "no luck")
+
+
+def test_lines_that_are_no_json_are_info(run, ended) -> None:
+    done = ended(run("start", "default", "plain")["id"])
+    assert {"event": "info", "message": "no JSON"}.items() <= done["answer"]["events"][4].items()
+
+
+def test_values_of_variables_reach_the_program_and_nothing_else(
+    vault, run, ended, tmp_path
+) -> None:
+    asked = run(
+        "start", "default", "echo:REGION_KEY", "--env", "REGION_KEY=eu-1234567,b", "--env", "A=1"
+    )
+    done = ended(asked["id"])
+    assert done["status"] == "finished"
+    assert any(one.get("text") == "it is [REDACTED:env]" for one in done["answer"]["events"])
+    everything = subprocess.run(["grep", "-rl", "eu-1234567", str(tmp_path)], capture_output=True, text=True, check=False)  # fmt: skip
+    assert everything.stdout == ""
+    assert done["answer"]["events"][0]["env"] == ["A", "REGION_KEY"]
+
+
+def test_the_same_request_twice_waits_once(vault, run, settings) -> None:
+    settings("slots = 1")
+    first = run("start", "default", "sleep:3")
+    wait_for(lambda: is_working(vault, first["id"]))
+    second, third = (run("start", "default", "say:x") for _ in range(2))
+    assert second["id"] == third["id"]
+    assert (second["answer"]["outcome"], third["answer"]["outcome"]) == ("requested", "waiting")
+    run("stop", second["id"])
+    run("stop", first["id"])
+
+
+def test_never_more_than_the_slots_run_and_what_waits_has_its_turn(vault, run, ended, settings, tmp_path) -> None:  # fmt: skip
+    settings("slots = 2")
+    log = tmp_path / "log"
+    ids = [run("start", "default", f"log:{log} sleep:0.3 say:{count}")["id"] for count in range(6)]
+    most = 0
+
+    def all_ended() -> bool:
+        nonlocal most
+        most = max(most, len(running(vault)))
+        return len(list(run_files.list_ended(vault))) == len(ids)
+
+    wait_for(all_ended, 60)
+    assert most <= 2
+    assert {ended(id_)["status"] for id_ in ids} == {"finished"}
+    assert len(log.read_text().splitlines()) == len(ids)
+
+
+def test_a_run_is_stopped_with_all_that_it_started(vault, run) -> None:
+    id_ = run("start", "default", "spawn sleep:60")["id"]
+    wait_for(lambda: is_working(vault, id_))
+    done = run("stop", id_, "--reason", "no longer needed")
+    assert (done["status"], done["error"]) == ("stopped", "no longer needed")
+    assert not marked(id_)
+    assert not running(vault)
+
+
+def test_a_runner_that_is_killed_loses_no_event_and_leaves_nothing(vault, run, cortex) -> None:
+    id_ = run("start", "default", "spawn sleep:60")["id"]
+    wait_for(lambda: is_working(vault, id_))
+    before = events_of(vault, id_)
+    os.kill(wait_for(lambda: runner_of(id_)), signal.SIGKILL)
+    wait_for(lambda: not runner_of(id_))
+    assert cortex("status").returncode == 0
+    after = events_of(vault, id_)
+    assert after[: len(before)] == before
+    assert [one["event"] for one in after[len(before) :]] == ["error"]
+    assert after[-1]["reason"] == "recovered"
+    assert not running(vault)
+    assert not marked(id_)
+
+
+def test_what_nobody_took_is_started_by_the_next_command(vault, run, ended, monkeypatch) -> None:
+    monkeypatch.setattr("cortex.operations.runs.request.start_detached", lambda *_: None)
+    id_ = run("start", "default", "say:late")["id"]
+    monkeypatch.setattr("cortex.operations.upkeep.recover_runs._MIN_WAIT_SECONDS", -1)
+    assert ended(id_)["status"] == "finished"
+
+
+def test_a_request_that_came_by_git_is_named_and_never_started(vault, run, cortex) -> None:
+    id_ = "run-20261120t171643z-0193ee"
+    run_state.remember(vault, id_, {})
+    run_files.add_request(vault, id_, run_files.RunRequest("default", "x"), "2026-11-20T17:16:43Z")
+    run_state.forget(vault, id_)
+    cortex("status")
+    assert run_files.list_runs(vault, QUEUE) == [id_]
+    assert f"runs/queue/{id_}.md" in cortex("doctor").stdout
+    assert run("stop", id_)["status"] == "stopped"
+
+
+def test_a_follower_that_comes_back_misses_nothing(vault, run, cortex_process) -> None:
+    id_ = run("start", "default", "sleep:1 say:x")["id"]
+    line = [sys.executable, "-m", "cortex", "run", "follow", id_, "--json"]
+    with subprocess.Popen(line, cwd=vault.root, stdout=subprocess.PIPE, text=True) as follower:
+        first = json.loads(follower.stdout.readline())
+        follower.kill()
+    rest = cortex_process("run", "follow", id_, "--from", str(first["seq"] + 1), "--json")
+    seen = [first, *map(json.loads, rest.stdout.splitlines()[:-1])]
+    assert [one["seq"] for one in seen] == list(range(len(seen)))
+    assert seen == events_of(vault, id_)
+
+
+def test_a_run_goes_on_with_its_session_by_the_same_provider(run, ended) -> None:
+    first = ended(run("start", "default", "show")["id"])
+    again = ended(run("continue", first["id"], "show more")["id"])
+    config = json.loads(again["answer"]["result"])
+    assert (config["session_id"], config["chat_id"]) == ("session-1", first["id"])
+    assert [one["id"] for one in run("list", "--chat-id", first["id"])["answer"]["runs"]] == [again["id"]]  # fmt: skip
+    wrong = run("continue", first["id"], "more", "--provider", "google", code=2)
+    assert "stays with its provider" in wrong["message"]
+
+
+def test_an_agent_that_is_not_trusted_is_not_run(vault, agent, run, cortex) -> None:
+    agent("review", "say:fine")
+    Path(vault.root, "agents/review.md").write_text("---\ntype: agent\n---\nsay:changed\n")
+    refused = run("start", "review", code=2)
+    assert "not as you trusted it" in refused["message"]
+    assert refused["hint"] == "cortex trust review"
+
+
+def test_one_that_changes_between_request_and_start_is_skipped(vault, agent, run, ended, monkeypatch) -> None:  # fmt: skip
+    monkeypatch.setattr("cortex.operations.runs.request.start_detached", lambda *_: None)
+    agent("review", "say:fine")
+    id_ = run("start", "review")["id"]
+    Path(vault.root, "agents/review.md").write_text("---\ntype: agent\n---\nsay:changed\n")
+    monkeypatch.setattr("cortex.operations.upkeep.recover_runs._MIN_WAIT_SECONDS", -1)
+    done = ended(id_)
+    assert (done["status"], done["error"]) == ("skipped", "not_trusted")
+    assert [one["event"] for one in done["answer"]["events"]] == ["request", "finish"]
+
+
+def test_a_disabled_agent_is_skipped(agent, run, ended) -> None:
+    agent("review", disabled="true")
+    done = ended(run("start", "review")["id"])
+    assert (done["status"], done["error"]) == ("skipped", "disabled")
+
+
+def test_a_generator_is_skipped_without_anything_to_analyse(agent, run, ended, cortex) -> None:
+    agent("digest", "say:a-digest", output="md")
+    assert ended(run("start", "digest", "--day", "20010101")["id"])["error"] == "no_input"
+    cortex("capture", "Something happened")
+    done = ended(run("start", "digest")["id"])
+    assert done["status"] == "finished"
+
+
+def test_output_goes_to_its_place_and_again_with_refresh_alone(vault, agent, run, ended) -> None:
+    agent("digest", "say:A-digest", output="md", tools="read")
+    done = ended(run("start", "digest", "--day", "20261120")["id"])
+    place = "runs/output/20261120/agents/digest.md"
+    assert done["output"] == place
+    assert Path(vault.root, place).read_text() == "A-digest\n"
+    refused = run("start", "digest", "--day", "20261120", code=2)
+    assert refused["message"] == f"{place} is there already"
+    agent("digest", "say:Another", output="md", tools="read")
+    ended(run("start", "digest", "--day", "20261120", "--refresh")["id"])
+    assert Path(vault.root, place).read_text() == "Another\n"
+    elsewhere = ended(run("start", "digest", "--output-path", "notes/mine.md")["id"])
+    assert elsewhere["output"] == "notes/mine.md"
+
+
+def test_a_write_that_fails_is_logged_and_stops_nothing(vault, agent, run, ended) -> None:
+    agent("digest", "say:A-digest", output="md", tools="read")
+    Path(vault.root, "runs").mkdir(exist_ok=True)
+    Path(vault.root, "runs/output").write_text("in the way")
+    done = ended(run("start", "digest", "--day", "20261120")["id"])
+    assert done["status"] == "finished"
+    assert any("was not written" in one.get("message", "") for one in done["answer"]["events"])
+
+
+def test_json_that_is_none_fails(agent, run, ended) -> None:
+    agent("facets", "say:words", output="json", tools="read")
+    assert ended(run("start", "facets")["id"])["error"] == "the answer is no JSON"
+
+
+def test_limits_end_a_run(agent, run, ended, settings) -> None:
+    settings("idle = 1")
+    assert "said nothing for 1 seconds" in ended(run("start", "default", "sleep:60")["id"])["error"]
+    settings("idle = 60")
+    agent("slow", "sleep:60", timeout="1")
+    assert "longer than 1 seconds" in ended(run("start", "slow")["id"])["error"]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("start", "../x", "y"), "is no name of an agent"),
+    (("start", "nobody"), "there is no agents/nobody.md"),
+    (("start", "default"), "what is it to do?"),
+    (("start", "default", "x", "--provider", "other"), "there is no provider 'other'"),
+    (("start", "default", "x", "--tier", "lite"), "mine has no model of the tier 'lite'"),
+    (("start", "default", "x", "--facet", "none"), "there is no facets/none.md"),
+    (("start", "default", "x", "--env", "nothing"), "--env is NAME=VALUE"),
+    (("start", "default", "x", "--output", "md", "--output-path", "../x.md"), "is not a path inside the vault"),
+    (("start", "default", "x", "--output", "md", "--output-path", "agents/x.md"), "is no place for an output"),
+    (("start", "default", "x" * 1_000_001), "the prompt is 1,000,001 bytes"),
+    (("show", "zz"), "names no run"),
+    (("show", "0123456"), "there is no run 0123456"),
+    (("stop", ""), "which run?"),
+])  # fmt: skip
+def test_what_cannot_be_run_is_said_before_anything_is_written(vault, run, words, message) -> None:
+    assert message in run(*words, code=2)["message"]
+    assert not Path(vault.root, "runs/queue").exists() or not os.listdir(Path(vault.root, "runs/queue"))  # fmt: skip
+
+
+def test_an_agent_starts_no_agents(run, monkeypatch) -> None:
+    monkeypatch.setenv("CORTEX_RUN", "run-20261120t171643z-0193ee")
+    assert "starts no agents" in run("start", "default", "x", code=2)["message"]
+
+
+def test_hooks_are_silent_inside_a_run(run, ended) -> None:
+    done = ended(run("start", "default", "echo:CORTEX_HOOK")["id"])
+    assert any(one.get("text") == "it is model" for one in done["answer"]["events"])
+
+
+def test_costs_say_what_is_unknown(run, ended, cortex) -> None:
+    ended(run("start", "default", "x")["id"])
+    ended(run("start", "default", "x", "--tier", "pro")["id"])
+    total = json.loads(cortex("costs", "--json").stdout)["total"]
+    assert (total["runs"], total["cost_usd"], total["unknown"]) == (2, 0.28, 1)
+
+
+def test_one_commit_a_run(vault, run, ended, git) -> None:
+    git(vault.root, "init", "-q", "-b", "main")
+    git(vault.root, "add", ".")
+    git(vault.root, "commit", "-qm", "begin")
+    done = ended(run("start", "default", "say:Plums")["id"])
+    wait_for(lambda: "cortex: run default" in git(vault.root, "log", "--format=%s"))
+    shown = git(vault.root, "show", "--name-only", "--format=%s")
+    assert done["path"] in shown
+    assert "events/" in shown
+    assert git(vault.root, "log", "--format=%s").split("\n").count("cortex: run default") == 1
+    assert "runs/active" not in git(vault.root, "status", "--porcelain", "-uall")
