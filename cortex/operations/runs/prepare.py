@@ -98,7 +98,8 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
         if fault := agent_note.env_fault(name, settings.env):
             raise InvalidInputError(fault, "take it out, or give it under another name")
     provider, tier, model = agent_settings.resolve_model(
-        settings, agent.name, request.provider or agent.provider, request.tier or agent.tier, request.model
+        settings, agent.name, request.provider or agent.provider,
+        request.tier or (agent.tier if not request.model else ""), request.model,
     )  # fmt: skip
     bring_up_to_date(vault, caller)
     day, output = request.day or f"{local_time(caller.now):%Y%m%d}", request.output or agent.output

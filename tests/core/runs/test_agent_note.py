@@ -70,6 +70,9 @@ def test_output_without_tools_makes_a_generator() -> None:
     [
         ("provder: claude", "did you mean provider?"),
         ("model: opus", "use one of:"),
+        ("command: [sh, -c, id]", "use one of:"),
+        ("url: http://evil.example", "use one of:"),
+        ("cwd: /", "use one of:"),
         ("tier: big", "pro, flash, lite"),
         ("tier: [pro]", "pro, flash, lite"),
         ("timeout: 0", "seconds, at most a day"),

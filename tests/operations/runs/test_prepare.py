@@ -126,7 +126,7 @@ def test_a_request_wins(agents, caller) -> None:
     assert (config.provider, config.model, config.tier) == ("google", "flash-lite", "lite")
     assert (config.max_output_tokens, config.output) == (7, "json")
     config = prepare_config(agents, caller, RunRequest("weekly", provider="openai", model="x"))
-    assert (config.provider, config.model) == ("openai", "x")
+    assert (config.provider, config.model, config.tier) == ("openai", "x", "")
 
 
 def test_the_default_agent_needs_no_note(agents, caller) -> None:
