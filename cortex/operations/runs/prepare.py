@@ -11,6 +11,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.layout import OWN_FOLDERS
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.ranking import query as queries
@@ -22,12 +23,12 @@ from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, READ_TO
 from cortex.core.runs.run_note import RunRequest
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import format_time
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import with_project_names
 from cortex.operations.find.best_notes import SearchRequest, find_best
 from cortex.operations.find.hits import read_text
-from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.preserve_text import load_event
 from cortex.vault import agent_settings, files, foreign_settings, templates, trust
 from cortex.vault.layout import portability_problem
@@ -38,6 +39,7 @@ OUTPUT_FOLDER = "runs/output"
 MAX_PROMPT_BYTES = 9_000_000  # of all that is sent: the program of one provider takes 10 MB
 _MAX_FACET_BYTES, _MAX_RECORD_CHARS, _MAX_PREVIOUS_CHARS = 64 * 1024, 4_000, 20_000
 _MAX_RUNS_LOOKED_AT, _HEAD_BYTES = 1_000, 8_192  # for the previous output; of each
+IS_CAPTURED = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing", "run", events.DISTILLED), has_id=True)  # fmt: skip
 _KEPT_AS_ASKED = ("prompt", "thinking_budget", "session_id", "chat_id", "facet", "segment", "span")
 _DAY_RE, _SEGMENT_RE = lazy_re("[0-9]{8}"), lazy_re("[0-9]{6}_[0-9]{1,6}")
 _KEPT_FOLDERS = tuple(f"{one}/" for one in (*OWN_FOLDERS, agent_note.FOLDER, run_files.RUNS))
@@ -101,10 +103,9 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
         settings, agent.name, request.provider or agent.provider,
         request.tier or (agent.tier if not request.model else ""), request.model,
     )  # fmt: skip
-    bring_up_to_date(vault, caller)
     day, output = request.day or f"{local_time(caller.now):%Y%m%d}", request.output or agent.output
     bounds = _bounds(day, [one for one in request.span or (request.segment,) if one])
-    found = _captured(vault, bounds, request.facet) if agent.is_generator else []
+    found = _captured(vault, caller, bounds, request.facet) if agent.is_generator else []
     period = {"CORTEX_FACET": request.facet, "CORTEX_DAY": day, "CORTEX_SEGMENT": request.segment}
     skipped = {
         NOT_TRUSTED: not is_trusted,
@@ -178,16 +179,14 @@ def _bounds(day: str, spans: list[str]) -> list[tuple[float, float]]:
         raise InvalidInputError(f"{day} {' '.join(spans)} is no day or segment", hint) from None
 
 
-def _captured(vault: Vault, bounds: list[tuple[float, float]], facet: str) -> list[Event]:
+def _captured(vault: Vault, caller: Caller, bounds: list[tuple[float, float]], facet: str) -> list[Event]:  # fmt: skip
     """The events that were captured then, of a facet if one is given; oldest first."""
-    ends = (format_time(at) for at in (min(bounds)[0], max(end for _, end in bounds)))
-    months = sorted({f"events/{time[:4]}/{time[5:7]}" for time in ends})
-    names = (name for month in months for name in files.list_notes(vault.root, vault.layout().path(month)))  # fmt: skip
-    ids = ((name[:-3], epoch_seconds(events.time_of_id(name))) for name in names)
-    wanted = (id_ for id_, at in ids if any(start <= at <= end for start, end in bounds))
-    read = (load_event(vault, vault.layout().event(id_)) for id_ in wanted if events.is_event_id(id_))  # fmt: skip
-    captured = [one for one in read if one and one.type not in events.MADE_TYPES]
-    return [one for one in captured if facet in ("", one.project, *one.tags)]
+    since, until = int(min(bounds)[0]), int(max(end for _, end in bounds)) + 1
+    wanted = IS_CAPTURED._replace(changed_since=since, changed_before=until)
+    rows = query_fresh(vault, caller, lambda index: index.catalogue.find(wanted, "date"))[0]
+    inside = (row for row in rows if any(start <= row.date <= end for start, end in bounds))
+    picked = (row.path for row in inside if facet in ("", row.project, *row.tags))
+    return [event for path in picked if (event := load_event(vault, path))]
 
 
 def local_time(time: str) -> datetime:

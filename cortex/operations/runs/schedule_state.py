@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE, QUEUE
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.core.runs import run_note
@@ -29,7 +29,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.operations.find.show import read_note
-from cortex.operations.runs.prepare import OUTPUT_FOLDER, get_agent, list_facets
+from cortex.operations.runs.prepare import IS_CAPTURED, OUTPUT_FOLDER, get_agent, list_facets
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import agent_settings, files, trust
 from cortex.vault.locate import Vault
@@ -58,10 +58,7 @@ def read_state(vault: Vault, caller: Caller, tz: tzinfo) -> ScheduleState:
     agents, problems = _list_scheduled(vault)
     if not agents:
         return ScheduleState([], [], [], [], [], problems)
-    is_event = NoteFilter(
-        tiers=(TIER_TRAIL,), not_types=("briefing", "run", events.DISTILLED), has_id=True,
-        changed_since=now - KEPT_DAYS * DAY_SECONDS,
-    )  # fmt: skip
+    is_event = IS_CAPTURED._replace(changed_since=now - KEPT_DAYS * DAY_SECONDS)
     is_meeting = NoteFilter(
         tiers=(TIER_CURRENT,), types=("meeting",), changed_since=now - 2 * DAY_SECONDS,
         changed_before=now + _MEETING_DAYS * DAY_SECONDS,

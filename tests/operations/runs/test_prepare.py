@@ -84,12 +84,12 @@ def agents(vault_from):
     return vault
 
 
-def capture(vault, at: str, text: str, **fields) -> None:
+def capture(vault, at: str, text: str, type: str = "stop", **fields) -> None:
     """An event as it lies after it was normalized."""
     id_ = f"{at.replace('-', '').replace(':', '').lower()}-{len(text) % 6 + 2}aaaaaaaaa"
     path = Path(vault.root, vault.layout().event(id_))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(compose(Event(id_, "stop", at, text, **fields)))
+    path.write_text(compose(Event(id_, type, at, text, **fields)))
 
 
 def test_agent_request_and_settings_make_the_config(agents, caller) -> None:
@@ -163,12 +163,14 @@ def test_a_generator_is_given_the_events_of_its_local_day(agents, caller) -> Non
     capture(agents, "2026-11-19T23:00:00Z", "at midnight", project="work")
     capture(agents, "2026-11-20T09:15:00Z", "in the morning", tags=("work",))
     capture(agents, "2026-11-20T22:59:59Z", "at the end", tags=("home",))
+    capture(agents, "2026-11-20T12:00:00Z", "what a run answered", "run")
     capture(agents, "2026-11-20T23:00:00Z", "the day after")
     config = prepare_config(agents, caller, RunRequest("activity", day="20261120"))
     said = config.extra_context
     assert (config.skipped, config.output_path) == ("", "runs/output/20261120/agents/activity.md")
     assert said.index("at midnight") < said.index("in the morning") < said.index("at the end")
     assert "the evening before" not in said
+    assert "what a run answered" not in said
     assert "the day after" not in said
     assert "--- 10:15 stop" in said
     assert "Vault:" not in said
