@@ -92,12 +92,12 @@ class Vault:
 
     def agents(
         self,
-        action: Literal["list", "show", "check"] = "list",
+        action: Literal["list", "show", "check", "add"] = "list",
         name: str = "",
         *,
         prompt: bool = False,
     ) -> AgentsResult:
-        """List the agents of the vault, show one, or check them."""
+        """List the agents of the vault, show one, check them, or add one."""
 
     def archive(
         self, id: str, *, reason: str = "", words: bool = False, yes: bool = False

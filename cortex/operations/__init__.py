@@ -109,7 +109,7 @@ OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "agents", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
+    "actions", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
     "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})

@@ -30,7 +30,11 @@ def list_agents(vault: Vault) -> list[str]:
 def read_agent_file(vault: Vault, name: str) -> bytes:
     """The bytes of a note, at the most one more than it may have. Raises `NotFoundError`,
     `InvalidInputError` for a link or a name that is none."""
-    return files.read(vault.root, agent_path(vault, name), MAX_AGENT_BYTES + 1)
+    try:
+        return files.read(vault.root, agent_path(vault, name), MAX_AGENT_BYTES + 1)
+    except NotFoundError as error:
+        hint = "cortex agents lists those that there are; cortex agents add NAME puts one there"
+        raise NotFoundError(error.message, hint) from None
 
 
 def trusted_text(vault: Vault, name: str) -> bytes:

@@ -8,14 +8,23 @@ from difflib import unified_diff
 from typing import Literal
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME, Agent, read_agent
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_note import RunRequest
+from cortex.core.text.strings import cortex_command, one_of
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.prepare import prepare_config, validate_config
-from cortex.vault import agent_settings, trust as trusted
+from cortex.vault import agent_settings, files, trust as trusted
 from cortex.vault.locate import Vault
+from cortex.vault.templates import list_template_names, read_template
 
 
 class AgentEntry(NamedTuple):
@@ -36,24 +45,29 @@ class AgentsResult(NamedTuple):
 
 
 def agents(
-    vault: Vault, caller: Caller, action: Literal["list", "show", "check"] = "list", name: str = "",
+    vault: Vault, caller: Caller, action: Literal["list", "show", "check", "add"] = "list", name: str = "",
     *, prompt: bool = False,
 ) -> AgentsResult:  # fmt: skip
-    """List the agents of the vault, show one, or check them.
+    """List the agents of the vault, show one, check them, or add one.
 
     An agent is a note agents/NAME.md; docs/dev/runs.md says what it may hold. check names each key that is
     not understood, and what your settings lack; such an agent does not run, nor does one that you do not trust.
+    add copies one that comes with Cortex, and trusts it: weekly-review, meeting-prep, session-writeup.
 
-    action: list, show or check
+    action: list, show, check or add
     name: of an agent; list and check take all by default
     prompt: print exactly what a run of it would be sent now
 
     Example: cortex agents
+    Example: cortex agents add weekly-review
     Example: cortex agents show weekly-review --prompt
     Example: cortex agents check
     """
-    if action == "show" and not name:
-        raise InvalidInputError("which agent?", "cortex agents lists them")
+    if action in ("show", "add") and not name:
+        hint = f"cortex agents lists them; add: {', '.join(_list_shipped())}"
+        raise InvalidInputError("which agent?", hint)
+    if action == "add":
+        _add(vault, caller, name)
     names = [name] if name else trusted.list_agents(vault)
     entries, problems = _read(vault, [one for one in names if one != DEFAULT_NAME])
     sent = prepare_config(vault, caller, RunRequest(name)) if prompt and action == "show" else None
@@ -89,6 +103,24 @@ def trust(
     for name, data in [(name, trusted.read_agent_file(vault, name)) for name in chosen]:
         trusted.pin(vault, name, data)
     return AgentsResult(*_read(vault, names or every))
+
+
+def _list_shipped() -> list[str]:
+    return [name for name in list_template_names("agents") if name != BASE_NAME]
+
+
+def _add(vault: Vault, caller: Caller, name: str) -> None:
+    """Put a shipped agent into the vault; one that a person adds is trusted. Raises `NotFoundError`, `ConflictError`."""
+    if name not in _list_shipped():
+        raise NotFoundError(
+            f"no agent {name[:80]!r} comes with Cortex", one_of(name, _list_shipped())
+        )
+    if files.exists(vault.root, path := trusted.agent_path(vault, name)):
+        raise ConflictError(f"{path} is there already", cortex_command("agents", "show", name))
+    data = read_template(f"agents/{name}.md").encode()
+    files.create(vault.root, path, data)
+    if caller.source == "cli":
+        trusted.pin(vault, name, data)
 
 
 def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Problem]]:

@@ -40,6 +40,15 @@ def test_nothing_in_an_empty_vault(vault, caller, cortex) -> None:
     assert cortex("agents", "show").returncode == 2
 
 
+def test_one_that_comes_with_cortex_is_added_once_and_trusted_where_a_person_adds_it(vault, caller, cortex) -> None:  # fmt: skip
+    assert cortex("agents", "add", "weekly-review").returncode == 0
+    assert [(one.agent.name, one.state) for one in agents(vault, caller).agents] == [("weekly-review", "trusted")]  # fmt: skip
+    assert "is there already" in cortex("agents", "add", "weekly-review").stderr
+    assert "use one of: meeting-prep" in cortex("agents", "add", "nothing").stderr
+    agents(vault, caller._replace(source="mcp"), "add", "meeting-prep")
+    assert agents(vault, caller, "show", "meeting-prep").agents[0].state == "new"
+
+
 def test_check_names_what_is_wrong_and_what_the_settings_lack(vault_from, caller, cortex) -> None:
     vault = vault_from(NOTES)
     assert [one.where for one in agents(vault, caller, "check").problems] == ["agents/broken.md:2"]
