@@ -15,7 +15,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -30,9 +30,12 @@ class LoopbackServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, file: str = "/etc/hostname", pause: float = 0.2) -> None:
+    def __init__(
+        self, file: str = "/etc/hostname", pause: float = 0.2, answer: Callable[[str], str] = lambda _: TEXT
+    ) -> None:  # fmt: skip
         super().__init__(("127.0.0.1", 0), _Handler)
         self.file, self.pause = file, pause  # what the tool reads; seconds between pieces
+        self.answer = answer  # to all that a chat completion says
         self.requests: list[tuple[str, dict, dict[str, str]]] = []
 
     @property
@@ -231,7 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif "refuse" in self.modes:
             said.append({"refusal": REFUSAL})
         else:
-            said += [{"content": part} for part in _parts(TEXT)]
+            asked = "\n".join(str(one.get("content")) for one in body.get("messages") or [])
+            said += [{"content": part} for part in _parts(self.server.answer(asked))]
         if "block" in self.modes:
             said = said[:1]
         reason = "tool_calls" if call else "content_filter" if "block" in self.modes else "stop"

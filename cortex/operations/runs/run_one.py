@@ -16,6 +16,7 @@ from cortex.core.model.event import RUN, Event
 from cortex.core.model.layout import QUEUE, is_among_briefings
 from cortex.core.model.problem import CortexError, reason_of
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.runs.agent_note import Agent
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_event import TERMINAL, decode_json
 from cortex.core.runs.run_note import DEFAULT_AGENT, STOPPED, Run
@@ -267,16 +268,17 @@ class _Runner:
 
     def _capture(self, config: RunConfig, result: str) -> str:
         """The id of the record that a result becomes: an agent's, for each of its facets, is one."""
-        agent = get_agent(self.vault, config.name) if config.name != DEFAULT_AGENT else None
-        caller, period = self._now_caller(), self.active.request.period or config.day
-        title = f"{agent.title if agent and agent.title else config.name}{' for ' * bool(config.facet)}{config.facet}"
-        named = "" if agent else shorten(self.active.request.prompt, 80)
+        caller, request, day = self._now_caller(), self.active.request, config.day
+        agent, title, topic = Agent(config.name), shorten(request.prompt, 80), ""
+        if config.name != DEFAULT_AGENT:
+            agent = get_agent(self.vault, config.name)
+            about = " for ".join(filter(None, (agent.title or agent.name, config.facet)))
+            title = f"{about}, {request.period or f'{day[:4]}-{day[4:6]}-{day[6:]}'}"
+            topic = "/".join(filter(None, ("runs", agent.name, config.facet)))
         event = Event(
             id=new_event_id(caller), type=RUN, at=caller.now, text=result, run=self.active.id,
-            project=resolve_project(self.vault, caller, ""), source="run",
-            title=named or f"{title}{', ' * bool(period)}{period}",
-            record=agent.record if agent else "note",
-            topic="/".join(filter(None, ("runs", config.name, config.facet))) if agent else "",
+            project=resolve_project(self.vault, caller, ""), source="run", title=title,
+            record=agent.record, topic=topic,
         )  # fmt: skip
         event, done = publish_and_normalize(self.vault, caller, event)
         paths = [path for path, _ in done.records]
