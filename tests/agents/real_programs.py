@@ -95,39 +95,47 @@ def run_real(
     """Run the program as a run of an agent does, or in the vault by hand. `mode` is what the server does; its tool reads
     `file` of `home`. The person trusts the vault."""
     provider, vault, scratch = PROVIDERS[protocol], home / "vault", home / "scratch"
-    for folder in (vault, scratch, home / ".gemini", home / ".codex"):
+    for folder in (vault, scratch):
         folder.mkdir(parents=True, exist_ok=True)
     (vault / "note.md").write_text("loopback\n")
     (home / "outside.md").write_text("secret\n")
     config = CONFIG._replace(provider=provider.name, model=MODELS[protocol], **changes)
     with serve(file=str(home / (file or "vault/note.md"))) as server:
         url = server.url + mode
-        # With an address of its own Gemini CLI 0.61 asks how to log in, unless its settings say so.
-        auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-        (home / ".gemini/settings.json").write_text(json.dumps(auth))
-        (home / ".codex/config.toml").write_text(
-            'model_provider = "loop"\n[model_providers.loop]\nname = "loop"\nwire_api = "responses"\n'
-            f'base_url = "{url}/v1"\nenv_key = "CODEX_API_KEY"\n'
-            f'[projects."{vault}"]\ntrust_level = "trusted"\n'
-        )
-        user = {
-            "ANTHROPIC_BASE_URL": url, "GOOGLE_GEMINI_BASE_URL": url,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        }  # fmt: skip
-        if has_key:
-            user |= dict.fromkeys(("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"), "dummy")
-        folders = [
-            os.environ.get("CORTEX_REAL_CLI_BIN", ""),
-            os.path.dirname(shutil.which("node") or ""),
-        ]
-        path = ":".join([*filter(None, folders), os.environ["PATH"]])
+        user = user_of(home, vault, url, has_key=has_key)
         words = BY_HAND[protocol] if by_hand else command_of(provider, config, str(vault))
-        env = {"PATH": path, "HOME": str(home), **environment_of(provider, config, user)}
+        env = {"PATH": user["PATH"], "HOME": str(home), **environment_of(provider, config, user)}
         done = subprocess.run(
             words, input=stdin_of(provider, config), capture_output=True, cwd=vault if by_hand else scratch,
             env=env | {"GEMINI_CLI_TRUST_WORKSPACE": "true"}, timeout=120, check=False,
         )  # fmt: skip
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode(), server)
+
+
+def user_of(home: Path, vault: Path, url: str, *, has_key: bool = True) -> dict[str, str]:
+    """Settings of the three programs in a home, and the environment of a person who uses them there. They ask
+    the server at `url`, and trust the vault."""
+    # With an address of its own Gemini CLI 0.61 asks how to log in, unless its settings say so.
+    auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    for folder in (home / ".gemini", home / ".codex"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (home / ".gemini/settings.json").write_text(json.dumps(auth))
+    (home / ".codex/config.toml").write_text(
+        'model_provider = "loop"\n[model_providers.loop]\nname = "loop"\nwire_api = "responses"\n'
+        f'base_url = "{url}/v1"\nenv_key = "CODEX_API_KEY"\n'
+        f'[projects."{vault}"]\ntrust_level = "trusted"\n'
+    )
+    folders = [
+        os.environ.get("CORTEX_REAL_CLI_BIN", ""),
+        os.path.dirname(shutil.which("node") or ""),
+    ]
+    user = {
+        "ANTHROPIC_BASE_URL": url, "GOOGLE_GEMINI_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "PATH": ":".join([*filter(None, folders), os.environ["PATH"]]),
+    }  # fmt: skip
+    keys = ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY")
+    return user | (dict.fromkeys(keys, "dummy") if has_key else {})
 
 
 def events_of(protocol: str, answer: Answer, before: dict[str, int] | None = None) -> list[dict]:

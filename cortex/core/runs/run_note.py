@@ -187,7 +187,7 @@ def compose_request(id_: str, request: RunRequest, event: RunEvent, now: str) ->
 def compose_sealed(data: bytes, events: Sequence[RunEvent], result: str, output: str) -> bytes:
     """The note of a run that has ended, made of its active note: frontmatter as the events say, each
     event once, and below them the result. What a person has written into it stays."""
-    run = read_run(data, "")
+    run = read_run(data, f"{events[-1]['agent_id']}.md")
     note = notes.read(data)
     lines = note.text.splitlines(keepends=True)
     own = {event["seq"] for line in lines if (event := parse_line(line))}
@@ -229,10 +229,10 @@ def _frontmatter(id_: str, request: RunRequest, state: RunState, created: str, o
 
 
 def read_run(data: bytes, path: str) -> Run:
-    """The run of a note, also of one that is cut off. Only events with its own id count, the first of
-    each number, up to the first terminal one."""
+    """The run of a note, also of one that is cut off. Its id is its name, whatever it says. Only events
+    with that id count, the first of each number, up to the first terminal one."""
     note = notes.read(data, path)
-    id_ = note.get("id")
+    id_ = path.rpartition("/")[2].removesuffix(".md")
     found: dict[int, RunEvent] = {}
     for line in note.text.splitlines():
         event = parse_line(line)

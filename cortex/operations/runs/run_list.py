@@ -8,7 +8,7 @@ from itertools import islice
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.parameters import Time
-from cortex.core.model.problem import NotFoundError, Problem
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_note import REQUESTED, RUNNING, Run
 from cortex.core.text.strings import cortex_command, one_line, shorten
 from cortex.core.text.value import NamedTuple
@@ -72,8 +72,8 @@ def _read(vault: Vault, ids: Iterable[str]) -> Iterator[Run]:
     for id_ in ids:
         try:
             yield run_files.find_run(vault, id_)
-        except NotFoundError:
-            continue  # removed since the folder was listed
+        except CortexError:
+            continue  # removed since the folder was listed, or a link
 
 
 def list_runs(vault: Vault, number: int, **wanted: str) -> list[RunLine]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE, BRIEFINGS_FOLDER, QUEUE
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, settings, user_folders
 from cortex.vault.locate import Vault
@@ -66,9 +66,12 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
 
 def recover_left_runs(vault: Vault, caller: Caller) -> list[Problem]:
     """See to runs whose process is gone, and to requests that nobody took."""
-    folders = map(vault.layout().path, (ACTIVE, QUEUE))
-    if not any(files.list_notes(vault.root, folder) for folder in folders):
-        return []
+    folders = list(map(vault.layout().path, (ACTIVE, QUEUE)))
+    try:
+        if not any(files.list_notes(vault.root, folder) for folder in folders):
+            return []
+    except (CortexError, OSError) as error:
+        return [problem_of(folders[0].rpartition("/")[0], error)]
     # Mostly there is none.
     from cortex.operations.upkeep.recover_runs import recover_runs  # noqa: PLC0415
 

@@ -24,13 +24,22 @@ _MIN_WAIT_SECONDS = 5  # of a request, whose runner may just be starting
 def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
     """Close the notes of runs whose process is gone, and start what waits; what cannot be closed."""
     problems = []
-    for id_ in run_files.list_runs(vault, ACTIVE):
+    waiting = []
+    known = [
+        (QUEUE, id_) for id_ in run_files.list_runs(vault, QUEUE)
+    ]  # first: one may become active
+    known += [(ACTIVE, id_) for id_ in run_files.list_runs(vault, ACTIVE)]
+    for folder, id_ in known:
         try:
-            if run_state.values_of(vault, id_) is not None:
+            if run_state.values_of(vault, id_) is None:
+                continue
+            if folder == ACTIVE:
                 _close_orphan(vault, caller, id_)
+            elif _is_left(vault, caller, id_):
+                waiting.append(id_)
         except (CortexError, OSError) as error:
-            problems.append(problem_of(run_files.run_path(vault, ACTIVE, id_), error))
-    waiting = [id_ for id_ in run_files.list_runs(vault, QUEUE) if _is_left(vault, caller, id_)]
+            problems.append(problem_of(run_files.run_path(vault, folder, id_), error))
+    run_state.forget_left(vault, {id_ for _, id_ in known})
     if waiting:
         with run_state.free_slot(vault, agent_settings.load_agents()[0].slots) as is_free:
             pass
@@ -61,8 +70,7 @@ def close_run(active: ActiveRun) -> str:
 
 
 def _is_left(vault: Vault, caller: Caller, id_: str) -> bool:
-    """Whether a request of this user's waits longer than its runner takes to start."""
+    """Whether a request waits longer than its runner takes to start."""
     run = run_files.find_run(vault, id_)
     waited = epoch_seconds(caller.now) - epoch_seconds(run.created)
-    is_own = run_state.values_of(vault, id_) is not None
-    return is_own and run.state.status == REQUESTED and abs(waited) > _MIN_WAIT_SECONDS
+    return run.state.status == REQUESTED and abs(waited) > _MIN_WAIT_SECONDS

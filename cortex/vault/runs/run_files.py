@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from cortex.core.model.layout import ACTIVE, QUEUE
-from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.runs import run_event, run_note
 from cortex.core.runs.run_event import RunEvent
 from cortex.core.runs.run_note import Run, RunRequest
@@ -34,20 +34,25 @@ def run_path(vault: Vault, folder: str, id_: str) -> str:
 
 
 def list_runs(vault: Vault, folder: str) -> list[str]:
-    """The ids of the runs in `runs/queue` or `runs/active`, oldest first."""
-    names = files.list_notes(vault.root, vault.layout().path(folder))
-    return [name[:-3] for name in names if run_note.is_run_id(name[:-3])]
+    """The ids of the runs in a folder, `runs/queue` or another one, oldest first."""
+    names = reversed(_reversed_names(vault, folder))
+    return [one[:-3] for one in names if one.endswith(".md") and run_note.is_run_id(one[:-3])]
 
 
 def list_ended(vault: Vault) -> Iterator[str]:
     """The ids of the runs that have ended, newest first."""
-    root, layout = vault.root, vault.layout()
-    for year in reversed(files.list_names(root, layout.path(RUNS))):
+    for year in _reversed_names(vault, RUNS):
         if not (len(year) == 4 and year.isdecimal()):
             continue
-        for month in reversed(files.list_names(root, layout.path(f"{RUNS}/{year}"))):
-            names = files.list_notes(root, layout.path(f"{RUNS}/{year}/{month}"))
-            yield from (name[:-3] for name in reversed(names) if run_note.is_run_id(name[:-3]))
+        for month in _reversed_names(vault, f"{RUNS}/{year}"):
+            yield from reversed(list_runs(vault, f"{RUNS}/{year}/{month}"))
+
+
+def _reversed_names(vault: Vault, folder: str) -> list[str]:
+    """The names in a folder, the last first; none in what is no folder, which doctor names."""
+    with suppress(InvalidInputError):
+        return files.list_names(vault.root, vault.layout().path(folder))[::-1]
+    return []
 
 
 def find_run(vault: Vault, id_: str) -> Run:

@@ -7,7 +7,8 @@ import errno
 import fcntl
 import os
 import socket
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError
@@ -20,6 +21,7 @@ _FOLDER = "runs"
 _MAX_STATE_BYTES = 1 << 20
 _MAX_ADDRESS_BYTES = 100  # of a socket's path; Linux allows 107, macOS 103
 _SOCKET_SUFFIX = ".sock"
+_MIN_SECONDS = 60  # for which a file of a run that nobody knows stays
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
@@ -55,6 +57,18 @@ def forget(vault: Vault, run: str) -> None:
     _VALUES.remove(vault, run)
     STOPS.remove(vault, run)
     forget_lock(vault, run)
+
+
+def forget_left(vault: Vault, known: Container[str]) -> None:
+    """Remove what was kept for runs that are not `known`: their process was killed at its last step, or
+    at its first one."""
+    now = time.time()
+    for name in files.list_folder(folder(vault)):
+        run, path = name.partition(".")[0], os.path.join(folder(vault), name)
+        with suppress(OSError):
+            # A request is remembered a moment before it is written.
+            if is_run_id(run) and run not in known and now - os.lstat(path).st_mtime > _MIN_SECONDS:
+                private.remove(path)
 
 
 def forget_lock(vault: Vault, run: str) -> None:
@@ -113,8 +127,13 @@ def poke(vault: Vault) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             for name in names:
-                with suppress(OSError):
-                    sender.sendto(b".", os.path.join(folder(vault), name))
+                path = os.path.join(folder(vault), name)
+                try:
+                    sender.sendto(b".", path)
+                except ConnectionRefusedError:  # it was killed
+                    private.remove(path)
+                except OSError:
+                    continue  # it has enough to look at
     except OSError:
         return
 

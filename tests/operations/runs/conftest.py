@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cortex.vault import trust, user_settings
+from tests.conftest import run_cortex
 
 # What it is told stands in words of the prompt: `sleep:3`, `say:WORD`, `fail`, `die`, `echo:NAME` of a variable.
 PROGRAM = """
@@ -109,6 +110,25 @@ def ended(run: Callable[..., Any]) -> Callable[[str], dict[str, Any]]:
             found = run("show", id_)
             if found["path"].startswith("runs/2"):  # closed, whatever its events say before
                 return found
+            time.sleep(0.05)
+        raise AssertionError(f"{id_} has not ended")
+
+    return wait
+
+
+@pytest.fixture
+def ended_in() -> Callable[..., dict[str, Any]]:
+    """`cortex run …` in a vault, and how the run stands when it has ended, with its events."""
+
+    def wait(vault: Any, *words: str) -> dict[str, Any]:
+        done = run_cortex(*words, "--json", cwd=vault.root)
+        assert done.returncode == 0, done.stdout + done.stderr
+        id_ = json.loads(done.stdout.splitlines()[-1])["runs"][0]["id"]
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            answer = json.loads(run_cortex("run", "show", id_, "--json", cwd=vault.root).stdout)
+            if answer["runs"][0]["status"] not in ("requested", "running"):
+                return {**answer["runs"][0], "answer": answer}
             time.sleep(0.05)
         raise AssertionError(f"{id_} has not ended")
 

@@ -205,3 +205,48 @@ def test_the_values_of_variables_are_for_nobody_else_to_read(vault, active) -> N
 def test_there_is_no_run_of_another_name(vault) -> None:
     with pytest.raises(NotFoundError, match="there is no run"):
         run_files.find_run(vault, ID)
+
+
+def test_a_note_that_says_another_id_is_known_by_its_name(vault, active) -> None:
+    append(active, event="message", text="one")
+    file = Path(vault.root, HERE)
+    file.write_text(file.read_text().replace(f"id: {ID}\n", "id: ../../../../elsewhere\n"))
+    run = run_files.find_run(vault, ID)
+    assert (run.id, len(run.events)) == (ID, 2)
+    append(active, event="finish", result="done")
+    active.seal("", "done")
+    assert Path(vault.root, SEALED).read_text().startswith(f"---\nid: {ID}\n")
+
+
+def test_links_and_files_in_the_place_of_folders_hold_no_runs(vault, tmp_path) -> None:
+    (tmp_path / "2026/11").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "2026/11"):
+        (folder / f"{ID}.md").write_text("---\ntype: run\n---\n")
+    runs = Path(vault.root, "runs")
+    runs.mkdir()
+    for name in ("queue", "2026"):
+        os.symlink(tmp_path, runs / name)
+    (runs / "active").write_text("")
+    (runs / "2027").write_text("")
+    assert [*run_files.list_runs(vault, QUEUE), *run_files.list_runs(vault, ACTIVE)] == []
+    assert list(run_files.list_ended(vault)) == []
+
+
+def test_what_was_kept_for_a_run_that_is_gone_is_removed(vault, active) -> None:
+    folder, gone, new = Path(run_state.folder(vault)), ID.replace("19", "29"), ID.replace("19", "39")  # fmt: skip
+    for id_ in (gone, new):
+        run_state.remember(vault, id_, {"API_KEY": "very-secret"})
+    run_state.STOPS.write(vault, "why", gone)
+    (folder / f"{gone}.work").mkdir()
+    for name in os.listdir(folder):
+        if new not in name:
+            os.utime(folder / name, (1, 1))
+    run_state.forget_left(vault, {ID})
+    assert sorted(os.listdir(folder)) == sorted([f"{ID}.json", f"{ID}.lock", f"{new}.json"])
+
+
+def test_a_follower_that_was_killed_is_told_nothing_more(vault) -> None:
+    with run_state.pokes(vault) as receiver:
+        receiver.close()  # as the kernel does
+        run_state.poke(vault)
+        assert os.listdir(run_state.folder(vault)) == []
