@@ -34,6 +34,8 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.note import scope_of_one_person
 from cortex.core.notes.relations import edges_of, is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
+from cortex.core.runs.run_event import without_json
+from cortex.core.runs.run_note import is_run_id
 from cortex.core.text import iso_time
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, format_time, one_line, shorten
@@ -76,7 +78,7 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
 
 def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, MarkdownScan]:
     """The summary of a note, whosever it is, and what its text holds."""
-    body = note.text
+    body = without_json(note.text) if _is_run(note, path) else note.text
     problems = (*note.problems, *_merge_problems(note, path, body))
     scanned = scan(body, note.body_start_line)
     status, tier = _status_and_tier(note, path)
@@ -196,13 +198,18 @@ def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     if of_event and (is_event or of_event != "normalized"):
         return of_event, TIER_TRAIL
     status = one_line(note.get("status")).lower()
-    if path.startswith(f"{BRIEFINGS_FOLDER}/") or _is_page(note, path):
+    if path.startswith(f"{BRIEFINGS_FOLDER}/") or _is_page(note, path) or _is_run(note, path):
         return status, TIER_TRAIL
     return status, TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
 
 
 def _is_page(note: notes.Note, path: str) -> bool:
     return is_among_briefings(path) and note.get("type") == "briefing"
+
+
+def _is_run(note: notes.Note, path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return note.get("type") == "run" and is_run_id(name[:-3]) and "/runs/" in f"/{folder}/"
 
 
 def _event_title(note: notes.Note, tier: int) -> str:
@@ -247,7 +254,7 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
 def _long_problems(note: notes.Note, path: str, text: str) -> list[Problem]:
     """The problem of a text of which not all is read for what it says."""
     part = minutes_part(text) if note.get("type") == "meeting" else structured_part(text)
-    if len(part) == len(text) or _is_page(note, path):
+    if len(part) == len(text) or _is_page(note, path) or _is_run(note, path):
         return []
     where = f"{path}:{note.body_start_line + part.count(chr(10))}"
     message = "is too long: from here on it is searched, but not read for links, tasks and records"

@@ -11,6 +11,7 @@ from itertools import count
 
 from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
+from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_score import context_words, series_key
@@ -24,7 +25,7 @@ from cortex.index.state_file import open_catalogue
 from cortex.index.vectors.vector_file import text_key
 from cortex.vault import files, private, settings
 from cortex.vault.git import checkout, git_cli
-from cortex.vault.layout import SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE, layout_of
 from cortex.vault.state import briefing_cache
 
 _MAX_EMBEDDED_CHARS = 1200  # of a text; a model reads about as much
@@ -114,11 +115,12 @@ class Reindexing:
     def _list_git_ignored(
         self, noted: list[Problem], known: tuple[str, ...] = ()
     ) -> tuple[str, ...]:
-        """What git leaves out; where git fails, what was `known` before."""
+        """What git leaves out, and runs that have not ended; where git fails, what was `known` before."""
+        going_on = {f"{layout_of(self.root).path(one)}/" for one in (ACTIVE, QUEUE)}
         if not checkout.is_in_repository(self.root):
-            return ()
+            return tuple(sorted(going_on))
         try:
-            return tuple(sorted(git_cli.list_ignored(self.root)))
+            return tuple(sorted(going_on | git_cli.list_ignored(self.root)))
         except CortexError as error:
             message = f"cannot tell what git ignores, so no more is left out: {error.message}"
             noted.append(Problem(".git", message, error.hint))

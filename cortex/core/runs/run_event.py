@@ -8,6 +8,7 @@ comment: readers show the former, programs read the latter.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -28,6 +29,7 @@ MAX_EVENT_BYTES = 16 * 1024  # of a line; a larger event lies beside the note
 _MAX_VISIBLE_CHARS = 160
 _MAX_KEPT_CHARS = 200  # of a text of an event that lies beside the note
 _LINE_RE = lazy_re(r"- [^\n<]*<!-- cx (\{[^\n]*\}) -->")
+_JSON_RE = lazy_re(r" <!-- cx \{[^>\n]*(?:>|$)", re.MULTILINE)
 _MARKUP_RE = lazy_re(r"[\\\[\]*_#|~$!]")
 _UNSHOWN = str.maketrans({"<": "‹", ">": "›", "`": "'", "{": "(", "}": ")", "%": "％"})
 _MAX_DEPTH = 60  # of a value: what goes through it afterwards is recursive
@@ -81,6 +83,11 @@ def parse_line(line: str) -> RunEvent | None:
     if not isinstance(event, dict) or event.get("event") not in KINDS:
         return None
     return event if type(event.get("seq")) is int else None
+
+
+def without_json(text: str) -> str:
+    """The text of the note of a run as a person reads it: its lines without the JSON of events."""
+    return _JSON_RE.sub("", text)
 
 
 def decode_json(text: str | bytes) -> Any:

@@ -128,7 +128,7 @@ def transcript(answer: Any) -> Iterable[str]:
 def origin(answer: Any) -> Iterable[str]:
     yield f"{bold(answer.title)}  {dim(path(answer.file))}"
     for one in answer.sources:
-        yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(*filter(None, (one.session, path(one.path or one.event))))}"
+        yield f"  {format_time(one.at)}  {escape(one.type)}  {dim(*filter(None, (one.session or one.run, path(one.path or one.event))))}"
         told = f" (transcript {one.transcript}: as it was captured)" if one.session else ""
         where = f", turn {one.turn}" if one.turn > 0 else told
         yield f"    {dim(f'{one.who}{where}')}"

@@ -103,7 +103,9 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
 
     def look(index: IndexSession) -> StatusResult:
         found = _build_status(vault, index, caller.now)
-        last = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,)), "-id", 1)
+        last = index.catalogue.find(
+            NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",)), "-date", 1
+        )
         return found._replace(
             project=resolve_project(vault, caller, ""),
             tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,

@@ -10,6 +10,7 @@ from cortex.core.markdown import snippet as snippets
 from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.runs.run_event import without_json
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
@@ -96,7 +97,8 @@ def build_hit(
 def read_text(vault: Vault, row: NoteRow) -> str:
     """The text of a note; empty when it was deleted since the index was refreshed."""
     try:
-        return decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
+        text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
+        return without_json(text) if row.type == "run" else text
     except (CortexError, OSError):
         return ""
 

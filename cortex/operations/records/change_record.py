@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import is_among_briefings, is_event_path
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
@@ -164,4 +164,4 @@ def is_persons_own(row: NoteRow) -> bool:
 
 
 def _is_generated(row: NoteRow) -> bool:
-    return is_event_path(row.path) or (is_among_briefings(row.path) and row.tier == TIER_TRAIL)
+    return is_event_path(row.path) or row.tier == TIER_TRAIL

@@ -18,6 +18,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.runs.run_note import is_run_id
 from cortex.core.text.strings import parse_time
 from cortex.core.text.value import NamedTuple
 from cortex.hosts.transcript_turns import ASSISTANT, USER, SessionTurn
@@ -51,6 +52,7 @@ class OriginSource(NamedTuple):
     transcript: str = NO_TRANSCRIPT  # or here, or gone: it was, and is not any more
     before: str = ""  # the text around it, in the transcript, else in the event
     after: str = ""
+    run: str = ""  # of an agent that it came of: cortex run show
 
 
 class Origin(NamedTuple):
@@ -100,7 +102,7 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
         if event is None:
             sources.append(OriginSource(id_, events.time_of_id(id_)))
             continue
-        session = event.run or event.session
+        session = _session_of(event)
         if session not in heard:
             found = find_transcript(vault, session, event.host)
             heard[session] = found, _texts(found.turns)
@@ -110,6 +112,11 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
     gone = tuple(Problem(one.event, message, hint) for one in sources if not one.path)
     file = os.path.join(vault.root, row.path)
     return Origin(row.id, row.title, row.path, file, tuple(sources), gone)
+
+
+def _session_of(event: Event) -> str:
+    """The session of an event; that of a headless run its own. What a run of an agent made has none."""
+    return event.session if is_run_id(event.run) else event.run or event.session
 
 
 def _quotes(event: Event, row: NoteRow) -> Iterator[tuple[str, str]]:
@@ -172,7 +179,7 @@ def _source(
     own = _texts({"": [*captured_turns([event]), SessionTurn(0, event.at, ASSISTANT, whole)]})
     phrases, first = evidence.phrases_of(wanted), evidence.phrases_of([own[0].text[:_AROUND_CHARS]])
     place, turn = _find(own, [*phrases, *first], event.at), -1
-    session = event.run or event.session
+    session = _session_of(event)
     if heard := _find(texts, phrases, event.at):
         place, turn = heard, heard[0].turn.number
         session = f"{session}/{heard[0].agent}".rstrip("/")
@@ -181,5 +188,5 @@ def _source(
     return OriginSource(
         event.id, event.at, event.type, path, session, event.host, text[start:end], turn,
         place[0].turn.who if place else "", found.state,
-        text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS],
+        text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS], event.run * is_run_id(event.run),
     )  # fmt: skip

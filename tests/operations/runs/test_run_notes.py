@@ -1,0 +1,105 @@
+"""The notes of runs among the others: searched for what a person reads of them, behind what is known."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.caller import no_progress
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.runs.run_event import encode_line, without_json
+from cortex.index.catalogue import NoteRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.refresh import query_index
+from tests.conftest import commit_all
+
+
+@pytest.fixture
+def found(cortex):
+    """The hits of a search."""
+
+    def search(*words: str) -> list[dict]:
+        return json.loads(cortex("search", *words, "--json").stdout)["hits"]
+
+    return search
+
+
+def rows(vault) -> dict[str, NoteRow]:
+    found = query_index(vault, no_progress, lambda index: index.catalogue.find(NoteFilter()))
+    return {one.path: one for one in found}
+
+
+def test_a_run_is_found_by_what_a_person_reads_of_it(vault, run, ended, found) -> None:
+    done = ended(run("start", "default", "Compare", "quinces", "say:Medlar-wins")["id"])
+    for word in ("quinces", "medlar", "search"):
+        hit = next(one for one in found(word) if one["id"] == done["id"])
+        assert hit["title"] == f"default, {done['created'][:10]} {done['created'][11:16]}"
+        assert "seq" not in hit["snippet"]
+        assert "{" not in hit["snippet"]
+    assert not [one for one in found("agent_id") if one["id"] == done["id"]]
+    assert not [one for one in found("call_id") if one["id"] == done["id"]]
+
+
+def test_what_is_known_comes_before_the_run(vault, run, ended, found) -> None:
+    Path(vault.root, "cooking.md").write_text("# Cooking\n\nquinces\n")
+    done = ended(run("start", "default", "quinces quinces quinces", "say:x")["id"])
+    ids = [one["id"] for one in found("quinces")]
+    assert ids.index("cooking.md") < ids.index(done["id"])
+    row = rows(vault)[done["path"]]
+    assert (row.tier, row.status, row.type) == (TIER_TRAIL, "finished", "run")
+    assert rows(vault)["cooking.md"].tier == TIER_CURRENT
+
+
+def test_its_tasks_and_links_are_nobodys(vault, run, ended, cortex) -> None:
+    ended(run("start", "default", "- [ ] call [[Nobody]] #tag", "say:x")["id"])
+    assert json.loads(cortex("actions", "--json").stdout)["hits"] == []
+    assert "runs/" not in cortex("doctor").stdout
+
+
+@pytest.mark.parametrize("repository", [False, True])
+def test_runs_that_have_not_ended_are_not_searched(vault, run, settings, found, repository) -> None:
+    if repository:
+        commit_all(vault.root, "init")
+    settings("slots = 1")
+    first = run("start", "default", "quinces", "sleep:30")["id"]
+    second = run("start", "default", "quinces medlars")["id"]
+    Path(vault.root, "a.md").write_text("quinces")
+    assert {one["path"] for one in found("quinces")} == {"a.md"}
+    assert not [path for path in rows(vault) if path.startswith("runs/")]
+    run("stop", second)
+    run("stop", first)
+
+
+def test_agents_facets_and_a_persons_own_runs_are_notes_like_others(vault, agent) -> None:
+    agent("weekly-review", "What mattered?")
+    own = {"facets/garden.md": "# Garden", "runs/10k.md": "---\ntype: run\n---\nA morning run.", "runs/queue.md": "x"}  # fmt: skip
+    for path, text in own.items():
+        Path(vault.root, path).parent.mkdir(exist_ok=True)
+        Path(vault.root, path).write_text(text)
+    tiers = {path: row.tier for path, row in rows(vault).items()}
+    assert tiers["agents/weekly-review.md"] == TIER_CURRENT
+    assert {tiers[path] for path in own} == {TIER_CURRENT}
+
+
+def test_a_record_leads_to_the_run_that_it_came_of(run, ended, cortex) -> None:
+    done = ended(run("start", "default", "say:Quinces-set-slowly")["id"])
+    (source,) = json.loads(cortex("origin", done["output"], "--json").stdout)["sources"]
+    assert (source["run"], source["session"], source["type"]) == (done["id"], "", "run")
+    assert done["id"] in cortex("origin", done["output"]).stdout
+    assert "## Prompt\n\nsay:Quinces-set-slowly\n" in cortex("show", source["run"]).stdout
+
+
+def test_no_verb_writes_in_the_note_of_a_run(run, ended, cortex) -> None:
+    done = ended(run("start", "default", "say:x")["id"])
+    assert cortex("revise", done["id"], "--title", "other").returncode == 2
+
+
+@pytest.mark.parametrize("text", ["a --> b", "{", "<!-- cx {}", "x" * 300])
+def test_nothing_of_the_json_is_left_of_a_line(text: str) -> None:
+    event = {"seq": 1, "event": "message", "agent_id": "a", "ts": "2026-11-20T17:16:43.000Z", "text": text}  # fmt: skip
+    line = encode_line(event)
+    shown = without_json(f"Before.\n{line}After --> it.\n")
+    assert '"seq"' not in shown
+    assert shown.count("\n") == 3
+    assert shown.endswith("\nAfter --> it.\n")
+    assert '"seq"' not in without_json(line[:-8])  # torn
