@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from cortex.agents.reader import EventReader, info, text_at, usage_of
 from cortex.core.runs.run_event import KINDS, RunEvent
 
@@ -17,7 +19,8 @@ class NdjsonEvents(EventReader):
         if "usage" in fields:
             event["usage"] = usage_of(fields["usage"], "input", "output", "cached")
         if kind == "finish":
-            event["result"] = text_at(fields, "result")
+            result = fields.get("result") or ""
+            event["result"] = result if isinstance(result, str) else json.dumps(result)
         elif kind == "error":
             why = text_at(fields, "error") or "the program says no more than that"
             event |= self.failed(why, text_at(fields, "reason"))

@@ -12,7 +12,7 @@ from typing import Any
 from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, LineSplitter, run_process
 from cortex.agents.provider import command_of, environment_of, new_reader, stdin_of
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import RUN, Event
+from cortex.core.model.event import RUN, Event, validate
 from cortex.core.model.layout import QUEUE, is_among_briefings
 from cortex.core.model.problem import CortexError, reason_of
 from cortex.core.redact.secrets import sanitize_text
@@ -235,17 +235,13 @@ class _Runner:
     def _keep_result(self, config: RunConfig, ending: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """Capture the result, and write it where the agent's output goes; the terminal event, and where
         it is kept. What fails is an event of the run, and does not end it."""
-        result = self._clean(str(ending.get("result") or "")).strip()
+        result = self._result_of(ending).strip()
         price = self.settings.prices.get(config.model)
         if ending.get("cost_usd") is None and price and isinstance(ending.get("usage"), dict):
             ending["cost_usd"] = round(cost_of(ending["usage"], price), 6)
         if config.output == "json" and decode_json(_without_fence(result)) is None:
-            return {
-                **ending,
-                "event": "error",
-                "error": "the answer is no JSON",
-                "reason": "output",
-            }, ""
+            why = {"event": "error", "error": "the answer is no JSON", "reason": "output"}
+            return {**ending, **why}, ""
         output = ""
         if config.output_path and result:
             text = _without_fence(result) if config.output == "json" else result
@@ -280,13 +276,15 @@ class _Runner:
             project=resolve_project(self.vault, caller, ""), source="run", title=title,
             record=agent.record, topic=topic,
         )  # fmt: skip
+        validate(event)
         event, done = publish_and_normalize(self.vault, caller, event)
         paths = [path for path, _ in done.records]
         self.made += [self.vault.layout().event(event.id), *paths]
         return paths[0].rpartition("/")[2].removesuffix(".md") if paths else ""
 
     def _result_of(self, ending: Mapping[str, Any]) -> str:
-        return self._clean(str(ending.get("result") or ending.get("error") or ""))
+        said = ending.get("result") or ending.get("error") or ""
+        return self._clean(said if isinstance(said, str) else json.dumps(said))
 
     def _commit(self, path: str) -> None:
         """One commit for the run, where Cortex commits by itself; else the next sync has it."""

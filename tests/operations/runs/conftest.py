@@ -33,6 +33,8 @@ PROGRAM = """
     if "plain" in told: print("no JSON", flush=True)
     if "die" in told: os._exit(7)
     if "fail" in told: say(event="error", error="no luck", trace="line 1")
+    if "object" in told: say(event="finish", result=[{"facet": "work", "level": "high"}])
+    if "long" in told: say(event="finish", result="word " * 300_000)
     if "show" in told: say(event="finish", result=json.dumps(config))
     say(event="finish", result=told.get("say", "done"), usage={"input": 200, "output": 40})
     say(event="finish", result="late")

@@ -269,6 +269,23 @@ def test_json_that_is_none_fails(agent, run, ended) -> None:
     assert ended(run("start", "facets")["id"])["error"] == "the answer is no JSON"
 
 
+def test_a_result_that_is_json_is_written_as_such(vault, agent, run, ended) -> None:
+    agent("facets", "object", output="json", tools="read")
+    done = ended(run("start", "facets", "--day", "20261120", "--segment", "101500_1260")["id"])
+    place = Path(vault.root, "runs/output/20261120/101500_1260/facets.json")
+    assert json.loads(place.read_text()) == [{"facet": "work", "level": "high"}]
+    assert done["output"] == "runs/output/20261120/101500_1260/facets.json"
+
+
+def test_a_result_that_is_too_long_for_an_event_stays_with_its_run(vault, run, ended) -> None:
+    done = ended(run("start", "default", "long")["id"])
+    assert done["status"] == "finished"
+    assert any(
+        "not captured: the content is" in one.get("message", "") for one in done["answer"]["events"]
+    )
+    assert len(done["answer"]["result"]) > 1_000_000
+
+
 def test_limits_end_a_run(agent, run, ended, settings) -> None:
     settings("idle = 1")
     assert "said nothing for 1 seconds" in ended(run("start", "default", "sleep:60")["id"])["error"]
