@@ -102,7 +102,8 @@ def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
 
 
 def _request_of(one: DueRun) -> RunRequest:
-    about = f"It is for the period {one.period}." if one.period else ""
+    what = "period" if one.period[:1].isdecimal() else "meeting"
+    about = f"It is for the {what} {one.period}."
     return RunRequest(
         one.agent, about, facet=one.facet, day=one.day, segment=one.segment, period=one.period,
         requested_by="schedule",

@@ -1,0 +1,183 @@
+"""`cortex tick` with real runs: each schedule once, in the order of priorities, for the facets that were active."""
+
+import json
+import threading
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cortex.core.text.strings import format_time
+from cortex.operations.records.capture import capture
+from cortex.vault.runs import run_files
+from cortex.vault.user_settings import settings_file
+from tests.conftest import caller_at
+
+YESTERDAY = datetime.now() - timedelta(days=1)
+
+
+@pytest.fixture
+def tick(cortex):
+    def ask(*words: str, code: int = 0) -> dict:
+        done = cortex("tick", *words, "--json")
+        assert done.returncode == code, done.stdout + done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return ask
+
+
+@pytest.fixture
+def captured(vault):
+    """Capture a text at a moment, in seconds before now."""
+
+    def write(seconds_ago: float, text: str, **options) -> None:
+        at = caller_at(format_time(time.time() - seconds_ago), vault.root)
+        capture(vault, at._replace(wants_outcome=False), text, **options)
+
+    return write
+
+
+def of(answer: dict) -> list[tuple[str, str, str]]:
+    return [(one["agent"], one["facet"], one["status"]) for one in answer["runs"]]
+
+
+def test_what_is_due_runs_once(vault, agent, tick, cortex) -> None:
+    agent("morning", "say:Good-morning", schedule="daily", priority=40)
+    (due,) = tick("--dry-run")["due"]
+    assert (due["agent"], due["period"]) == ("morning", f"{YESTERDAY:%Y-%m-%d}")
+    (ran,) = tick()["runs"]
+    assert (ran["status"], ran["period"], ran["agent"]) == ("finished", f"{YESTERDAY:%Y-%m-%d}", "morning")  # fmt: skip
+    assert tick()["runs"] == []
+    assert "requested_by: schedule\n" in Path(vault.root, ran["path"]).read_text()
+    assert json.loads(cortex("run", "list", "morning", "--json").stdout)["runs"][0]["id"] == ran["id"]  # fmt: skip
+
+
+def test_lower_priorities_first_and_equal_ones_at_the_same_time(agent, tick, tmp_path) -> None:
+    log = tmp_path / "log"
+    agent("late", f"log:{log}", schedule="daily", priority=90)
+    agent("one", f"log:{log} sleep:1.5", schedule="daily", priority=40)
+    agent("two", f"log:{log} sleep:1.5", schedule="daily", priority=40)
+    agent("first", f"log:{log} sleep:0.3", schedule="daily", priority=10)
+    tick()
+    begun = {name: at for name, _, at in map(json.loads, log.read_text().splitlines())}
+    assert min(begun, key=begun.__getitem__) == "first"
+    assert abs(begun["one"] - begun["two"]) < 1.5
+    assert begun["one"] > begun["first"] + 0.3
+    assert begun["late"] > max(begun["one"], begun["two"]) + 1.5
+
+
+def test_a_run_that_fails_is_tried_three_times_and_then_named(agent, tick) -> None:
+    agent("unlucky", "fail", schedule="daily", priority=40)
+    for _ in range(3):
+        assert of(tick()) == [("unlucky", "", "failed")]
+    (skipped,) = tick()["skipped"]
+    assert (skipped["agent"], skipped["reason"]) == ("unlucky", "failed three times")
+
+
+def test_a_facet_is_active_if_an_event_of_the_day_before_has_it(vault_from, agent, tick, captured) -> None:  # fmt: skip
+    vault_from("""
+=== facets/work.md
+---
+title: Work
+---
+=== facets/garden.md
+---
+title: Garden
+---
+=== facets/secret.md
+---
+title: Secret
+muted: true
+---
+""")
+    agent("news", "say:News", schedule="daily", priority=40, facets="active")
+    agent("audit", "say:Audit", schedule="daily", priority=50, facets="active", always="true")
+    noon = YESTERDAY.replace(hour=12).timestamp()
+    captured(time.time() - noon, "The build is green", tags=("work",))
+    captured(time.time() - noon, "Nobody may know", tags=("secret",))
+    captured(0, "Planted quinces today", tags=("garden",))
+    assert of(tick()) == [("news", "work", "finished"), ("audit", "garden", "finished"), ("audit", "work", "finished")]  # fmt: skip
+    assert tick()["runs"] == []
+
+
+def test_segment_agents_follow_the_facets_that_a_generator_finds(vault_from, agent, tick, captured) -> None:  # fmt: skip
+    vault = vault_from("=== facets/work.md\n---\ntitle: Work\n---\n=== facets/garden.md\n---\ntitle: Garden\n---\n")  # fmt: skip
+    captured(1200, "Reviewed the merge")
+    captured(1100, "And merged it")
+    agent("facets", "object", schedule="segment", priority=10, output="json")
+    agent("tracker", "say:Tracked", schedule="segment", priority=50, facets="active")
+    answer = tick()
+    assert of(answer) == [("facets", "", "finished"), ("tracker", "work", "finished")]
+    assert {one["period"] for one in answer["runs"]} == {answer["runs"][0]["period"]}
+    segment = answer["runs"][0]["period"]
+    assert segment.endswith("_100")
+    assert Path(vault.root, "runs/output", segment, "facets.json").exists()
+    assert tick()["runs"] == []  # what runs leave behind is no segment
+
+
+def test_a_meeting_that_begins_soon_is_prepared_once(vault, vault_from, agent, tick) -> None:
+    soon, later = (datetime.now() + timedelta(minutes=one) for one in (20, 90))
+    vault_from(f"""
+=== meetings/soon.md
+---
+type: meeting
+date: {soon:%Y-%m-%dT%H:%M}
+---
+# Planning
+=== meetings/later.md
+---
+type: meeting
+date: {later:%Y-%m-%dT%H:%M}
+---
+# Retrospective
+""")
+    agent("prepare", "show", schedule="30m before meeting", priority=40)
+    (ran,) = tick()["runs"]
+    assert ran["period"] == "meetings/soon.md"
+    assert "It is for the meeting meetings/soon.md." in Path(vault.root, ran["path"]).read_text()
+    assert tick()["runs"] == []
+
+
+def test_what_does_not_run_is_told_with_its_reason(vault, agent, tick) -> None:
+    agent("off", schedule="daily", priority=40, disabled="true")
+    agent("foreign", schedule="daily", priority=40)
+    Path(vault.root, "agents/foreign.md").write_text("---\nschedule: daily\npriority: 1\n---\nOther\n")  # fmt: skip
+    agent("elsewhere", schedule="daily", priority=40, provider="nobody")
+    Path(vault.root, "agents/broken.md").write_text("---\nschedule: daily\n---\nNo priority\n")
+    answer = tick()
+    assert answer["runs"] == []
+    assert {one["agent"]: one["reason"] for one in answer["skipped"]} == {
+        "off": "disabled", "foreign": "not_trusted", "elsewhere": "no_provider",
+    }  # fmt: skip
+    assert any("priority" in one["message"] for one in answer["problems"])
+
+
+def test_nothing_runs_unless_the_users_settings_say_so(agent, tick) -> None:
+    agent("morning", schedule="daily", priority=40)
+    file = Path(settings_file())
+    file.write_text(file.read_text().replace("schedules = true", "schedules = false"))
+    assert "let no schedules run" in tick(code=2)["error"]["message"]
+    assert len(tick("--dry-run")["due"]) == 1
+
+
+def test_two_ticks_at_once_are_one(agent, tick, cortex_process) -> None:
+    agent("slow", "sleep:2", schedule="daily", priority=40)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    time.sleep(0.7)
+    other = cortex_process("tick", "--json")
+    thread.join()
+    assert other.returncode == 2
+    assert "busy with the schedules" in other.stdout
+
+
+def test_old_runs_are_removed_as_the_agent_says_and_young_ones_stay(vault, agent, tick) -> None:
+    agent("morning", schedule="daily", priority=40, keep=1)
+    old = [f"run-202001{day:02}t000000z-00000{day}" for day in (1, 2)]
+    for id_ in old:
+        path = Path(vault.root, f"runs/2020/01/{id_}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\nid: {id_}\ntype: run\nagent: morning\ncreated: 2020-01-01T00:00:00Z\n---\n")  # fmt: skip
+    (ran,) = tick()["runs"]
+    assert list(run_files.list_ended(vault)) == [ran["id"]]
