@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cortex.interfaces.cli.text import bold, dim, hint, problem_lines
+from cortex.core.runs.agent_note import Agent
+from cortex.interfaces.cli.text import bold, dim, hint, path, problem_lines
 from cortex.interfaces.escape_terminal import escape
 
 
@@ -15,9 +16,15 @@ def agents(answer: Any) -> Iterable[str]:
         yield dim(f"to {sent.provider}, {sent.model}{why}")
         texts = sent.system_instruction, sent.extra_context, sent.user_instruction
         yield from (f"\n{escape(text, lines=True)}" for text in texts if text)
-    for agent, state, *_ in () if sent else answer.agents:
+    for agent, state, file, _ in () if sent else answer.agents:
         about = agent.title, agent.schedule or "by hand", agent.tier
         yield f"{bold(agent.name)}  {state}  {dim(' · '.join(filter(None, about)))}"
+        if answer.whole:
+            yield f"  {dim(path(file))}"
+            said = agent._replace(name="", title="", prompt="")._asdict().items()
+            usual = Agent("")._asdict()
+            yield from (f"  {key}: {escape(str(one))}" for key, one in said if one != usual[key])
+            yield from ("", escape(agent.prompt, lines=True))
     if not (answer.agents or answer.problems or sent):
         yield f"no agents{hint(': a note agents/NAME.md is one')}"
     yield from problem_lines(answer.problems)

@@ -42,6 +42,7 @@ class AgentsResult(NamedTuple):
     agents: list[AgentEntry]
     problems: list[Problem]
     sent: RunConfig | None = None
+    whole: bool = False  # of `show`: with all that its note says
 
 
 def agents(
@@ -79,7 +80,8 @@ def agents(
                 problems += validate_config(config)
             except (CortexError, OSError) as error:
                 problems.append(problem_of(one.file, error))
-    return AgentsResult([one._replace(diff="") for one in entries], problems, sent)
+    shown = [one._replace(diff="") for one in entries]
+    return AgentsResult(shown, problems, sent, action == "show")
 
 
 def trust(
