@@ -18,6 +18,7 @@ from cortex.core.text.strings import shell_quote
 from cortex.vault import files, user_folders
 
 _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
+WATCHER_LOCK = "watch.lock"  # in the state folder: a watcher holds it
 _TEMP_SUFFIX = ".new"  # of a file that is being written
 
 
@@ -129,6 +130,18 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
             files.share_with_group(fd, os.stat(os.path.dirname(path)))
         acquire_lock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
+
+
+def is_locked(path: str) -> bool:
+    """True if another process holds the lock file at `path`."""
+    try:
+        with files.closing(open_private(path)) as fd:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def _named(what: str) -> str:

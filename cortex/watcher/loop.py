@@ -23,6 +23,7 @@ from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.index.vectors.vector_file import newest_vector_file
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
+from cortex.operations.upkeep.bring_up_to_date import recover_left_runs
 from cortex.operations.upkeep.drain_spool import (
     drain_spool,
     has_spooled_work,
@@ -30,10 +31,11 @@ from cortex.operations.upkeep.drain_spool import (
 )
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize, start_detached
-from cortex.vault import files, settings
+from cortex.vault import agent_settings, files, private, settings, trust
 from cortex.vault.git import changes, checkout, commit, drivers
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
+from cortex.vault.runs import run_state
 from cortex.vault.state.briefing_cache import file_stamp
 from cortex.vault.state.change_marker import git_stamp
 from cortex.watcher import autocommit
@@ -50,6 +52,7 @@ _MISSING_VAULT_SECONDS = 3.0  # that a vault may be away: somebody may be replac
 _MAX_COMMIT_DELAY_SECONDS = 60.0  # after which a change is committed though others keep coming
 _MAX_BACKOFF_SECONDS = 60.0
 _RECENT_RETRY_SECONDS, _GATE_RETRY_SECONDS = 1.0, 10.0
+_APART = ("commit", "schedules")  # steps that are no part of a pass
 _MAX_BLOCKED_SHOWN = 20  # notes that are named
 
 PrintLine = Callable[[str], None]
@@ -95,6 +98,8 @@ class WatcherLoop:
         self._missing_since = 0.0
         self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
+        self._tick_minute = 0  # of the clock, in which schedules were last looked at
+        self._ticked_at = ""  # UTC, when `cortex tick` was last started
         self._archived_on = ""  # the day on which faded records were last archived
 
     def run(self, has_lock_and_socket: Callable[[], bool]) -> str:
@@ -112,6 +117,9 @@ class WatcherLoop:
                 self._run_pass()
             if not self.is_ending and not self._missing_since and self._is_commit_due():
                 self._run_step("commit", self._commit)
+            is_tick_due = self._tick_minute != _minute() or "schedules" in self.failures
+            if not self.is_ending and not self._missing_since and is_tick_due:
+                self._run_step("schedules", self._run_schedules)
         self.file_watcher.stop()
         if self._uncommitted.due_at() is not None:
             self._run_step("commit", self._commit)
@@ -165,7 +173,9 @@ class WatcherLoop:
         pause = _FULL_SCAN_SECONDS
         if self.polling_reason:
             pause = max(_POLL_SECONDS, self._pass_seconds * _POLL_PAUSE_FACTOR)
-        again = any(one.retry_at <= now for name, one in self.failures.items() if name != "commit")
+        again = any(
+            one.retry_at <= now for name, one in self.failures.items() if name not in _APART
+        )
         return (due is not None and due <= now) or now - self._last_pass_end > pause or again
 
     def _commit_time(self) -> float | None:
@@ -217,6 +227,7 @@ class WatcherLoop:
         unregistered = not checkout.has_merge_drivers(self.vault.root)
         self._run_step("drivers", self._register_drivers, needed=unregistered)
         busy = checkout.operation_in_progress(self.vault.root)
+        self._run_step("runs", self._recover_runs)
         self._run_step("gather", self._drain_spool, needed=has_spooled_work(self.vault))
         pending = not busy and bool(
             files.list_notes(self.vault.root, self.vault.layout().pending())
@@ -250,6 +261,23 @@ class WatcherLoop:
             if time.monotonic() > deadline:
                 self._abandoned_lock = lock
             time.sleep(0.05)
+
+    def _run_schedules(self) -> None:
+        """Start `cortex tick`, where schedules run, unless one runs. Raises how the last one failed."""
+        self._tick_minute = _minute()
+        if not (agent_settings.load_agents()[0].schedules and trust.list_agents(self.vault)):
+            return
+        at, fault = run_state.TICK.read(self.vault)
+        if not private.is_locked(os.path.join(self.vault.state_folder(), run_state.TICK_LOCK)):
+            fault = fault or "it did not end in order" * (at < self._ticked_at)
+            self._ticked_at = _utc_now()
+            start_detached(self.vault, "tick")
+        if fault:
+            raise CortexError(f"cortex tick: {fault}")
+
+    def _recover_runs(self) -> None:
+        for problem in recover_left_runs(self.vault, self._current_caller()):
+            raise CortexError(f"{problem.where}: {problem.message}")
 
     def _drain_spool(self) -> None:
         problems = drain_spool(self.vault, self._current_caller())
@@ -358,6 +386,11 @@ class WatcherLoop:
 
     def _current_caller(self) -> Caller:
         return self.caller._replace(now=_utc_now())
+
+
+def _minute() -> int:
+    """The minute of the clock: a new one begins at midnight, too."""
+    return int(time.time()) // 60
 
 
 def _utc_now() -> str:

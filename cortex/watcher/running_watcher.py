@@ -9,10 +9,9 @@ import os
 
 from cortex.core.model.problem import ConflictError
 from cortex.core.text.value import NamedTuple
-from cortex.vault import private
+from cortex.vault import files, private
 from cortex.vault.locate import Vault
 
-_FILE_NAME = "watch.lock"
 _WAIT_SECONDS = 0.5  # `--status` holds the lock for an instant
 
 
@@ -71,7 +70,7 @@ class WatcherLock(NamedTuple):
 
 def acquire(vault: Vault, now: str) -> WatcherLock:
     """Become the watcher of the vault; `ConflictError` names the one there is."""
-    path = os.path.join(vault.state_folder(), _FILE_NAME)
+    path = os.path.join(vault.state_folder(), private.WATCHER_LOCK)
     fd = private.open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         private.acquire_lock(fd, fcntl.LOCK_EX, "watcher", _WAIT_SECONDS)
@@ -89,17 +88,11 @@ def acquire(vault: Vault, now: str) -> WatcherLock:
 
 def running_watcher(vault: Vault) -> RunningWatcher | None:
     """The watcher that runs, or None."""
-    try:
-        fd = private.open_private(os.path.join(vault.state_folder(), _FILE_NAME))
-    except FileNotFoundError:
+    path = os.path.join(vault.state_folder(), private.WATCHER_LOCK)
+    if not private.is_locked(path):
         return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    with files.closing(private.open_private(path)) as fd:
         return _read_owner(fd)
-    finally:
-        os.close(fd)
-    return None
 
 
 def _read_owner(fd: int) -> RunningWatcher:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,7 +24,6 @@ from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.recover_runs import recover_runs
 from cortex.vault import agent_settings, files, user_settings
 from cortex.vault.locate import Vault
-from cortex.vault.private import lock
 from cortex.vault.runs import run_files, run_state
 
 _MAX_ROUNDS = 200  # bands of one call
@@ -70,8 +68,11 @@ def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
     assert tz is not None
     if dry_run:
         return _answer(read_state(vault, caller, tz), caller, tz, [])
-    with lock(os.path.join(run_state.folder(vault), "tick.lock"), "schedules", wait=0.0):
-        return _run_due(vault, caller, tz)
+    with run_state.ticking(vault, caller.now) as faults:
+        answer = _run_due(vault, caller, tz)
+        told = (one for one in answer.problems if one.where.startswith("agents/"))
+        faults += [f"{one.where}: {one.message}" for one in told]
+        return answer
 
 
 def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:

@@ -102,21 +102,18 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
         if event is None:
             sources.append(OriginSource(id_, events.time_of_id(id_)))
             continue
-        session = _session_of(event)
+        session = event.run or event.session
         if session not in heard:
             found = find_transcript(vault, session, event.host)
             heard[session] = found, _texts(found.turns)
         wanted = [*quotes[id_], *_wanted(row, known, event, phrases)]
-        sources.append(_source(event, path, wanted, *heard[session]))
+        source = _source(event, path, wanted, *heard[session])
+        is_of_agent = is_run_id(event.run)  # it names no session
+        sources.append(source._replace(session="", run=session) if is_of_agent else source)
     message, hint = "the event is not in the vault", "cortex sync brings what others have"
     gone = tuple(Problem(one.event, message, hint) for one in sources if not one.path)
     file = os.path.join(vault.root, row.path)
     return Origin(row.id, row.title, row.path, file, tuple(sources), gone)
-
-
-def _session_of(event: Event) -> str:
-    """The session of an event; that of a headless run its own. What a run of an agent made has none."""
-    return event.session if is_run_id(event.run) else event.run or event.session
 
 
 def _quotes(event: Event, row: NoteRow) -> Iterator[tuple[str, str]]:
@@ -179,7 +176,7 @@ def _source(
     own = _texts({"": [*captured_turns([event]), SessionTurn(0, event.at, ASSISTANT, whole)]})
     phrases, first = evidence.phrases_of(wanted), evidence.phrases_of([own[0].text[:_AROUND_CHARS]])
     place, turn = _find(own, [*phrases, *first], event.at), -1
-    session = _session_of(event)
+    session = event.run or event.session
     if heard := _find(texts, phrases, event.at):
         place, turn = heard, heard[0].turn.number
         session = f"{session}/{heard[0].agent}".rstrip("/")
@@ -188,5 +185,5 @@ def _source(
     return OriginSource(
         event.id, event.at, event.type, path, session, event.host, text[start:end], turn,
         place[0].turn.who if place else "", found.state,
-        text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS], event.run * is_run_id(event.run),
+        text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS],
     )  # fmt: skip
