@@ -143,7 +143,7 @@ class _Runner:
         self.config = config
         self.first = {
             "name": config.name, "provider": config.provider, "model": config.model,
-            "tier": config.tier, "session_id": config.session_id, "chat_id": config.chat_id,
+            "tier": config.tier, "session_id": config.session_id, "chat_id": config.chat_id, "ts": _now_ms(),
         }  # fmt: skip
         environ = {name: os.environ[name] for name in (*_PASSED, *self.settings.env) if name in os.environ}  # fmt: skip
         environ |= environment_of(provider, config, os.environ) | self.values
