@@ -25,8 +25,8 @@ _SECONDS_PER_UNIT = {"m": 60, "h": _HOUR, "d": _DAY}
 Kind: TypeAlias = Literal["daily", "weekly", "hourly", "segment", "cron", "meeting"]
 _PLAIN_KINDS: tuple[Kind, ...] = ("daily", "weekly", "hourly", "segment")
 SkipReason: TypeAlias = Literal[
-    "not_trusted", "disabled", "no_active_facets", "muted", "no_provider", "already_ran"
-]  # already_ran: whoever starts a run finds that it is there
+    "not_trusted", "disabled", "no_active_facets", "muted", "no_provider", "failed three times"
+]
 
 
 class Schedule(NamedTuple):
@@ -43,9 +43,7 @@ class ScheduledAgent(NamedTuple):
     always: bool = False  # as if every facet were active; not in a segment
     muted: tuple[str, ...] = ()  # facets that it does not run for
     catch_up: str = "one"  # none, one or all
-    disabled: bool = False
-    is_trusted: bool = True
-    has_provider: bool = True
+    barred: SkipReason | None = None  # why it does not run at all
 
 
 class PastRun(NamedTuple):
@@ -100,17 +98,15 @@ class DueRun(NamedTuple):
 
 
 class SkippedRun(NamedTuple):
-    agent: str
-    period: str
-    reason: SkipReason
-
-
-class Gap(NamedTuple):
-    """A run that failed as often as it is tried."""
+    """A run that is not started, and why; a gap is one that failed as often as it is tried."""
 
     agent: str
     facet: str
     period: str
+    reason: SkipReason
+
+
+Found: TypeAlias = list[DueRun | SkippedRun]
 
 
 def segments(times: Iterable[int], tz: tzinfo) -> list[Segment]:
@@ -152,7 +148,7 @@ def due(  # noqa: PLR0917  all that a schedule depends on
     meetings: Sequence[Meeting],
     now: int,
     tz: tzinfo,
-) -> list[DueRun | SkippedRun | Gap]:
+) -> Found:
     """What is to be started at `now` (seconds since the epoch), what is not and why, and what is
     given up. A run is due once for an agent, a facet and a period, and again while it has failed
     less than three times. A skip that stands among `past`, without a facet, is not told again."""
@@ -166,20 +162,17 @@ def due(  # noqa: PLR0917  all that a schedule depends on
             taken.add((name, facet, period_key))
         if period_key:  # not of a run that somebody asked for
             firsts[name] = min(period_key, firsts.get(name, period_key))
-    found: list[DueRun | SkippedRun | Gap] = []
+    found: Found = []
     for agent in agents:
         known = list(_periods(agent.schedule, segments, meetings, now, tz))
         missed = _missed(agent, known, firsts.get(agent.name, ""), now)
-        barred: SkipReason | None = None if agent.has_provider else "no_provider"
-        if agent.disabled or not agent.is_trusted:
-            barred = "disabled" if agent.disabled else "not_trusted"
-        for period in missed[:1] if barred else missed:
+        for period in missed[:1] if agent.barred else missed:
             names, reason = _choose_facets(agent, period, facets)
             runs = [(agent.name, facet, period.key) for facet in names]
             left = [run for run in runs if run not in taken and failures[run] < MAX_TRIES]
-            if reason := reason or (barred if left else None):
+            if reason := reason or (agent.barred if left else None):
                 if (agent.name, "", period.key) not in taken:
-                    found.append(SkippedRun(agent.name, period.key, reason))
+                    found.append(SkippedRun(agent.name, "", period.key, reason))
             else:
                 taken.update(left)
                 more = agent.priority, period.days[0], period.segment
@@ -187,11 +180,11 @@ def due(  # noqa: PLR0917  all that a schedule depends on
         keys = {period.key for period in known}
         for run, tries in failures.items():
             if run[0] == agent.name and run[2] in keys and tries >= MAX_TRIES and run not in taken:
-                found.append(Gap(*run))
+                found.append(SkippedRun(*run, "failed three times"))
     return found
 
 
-def plan_bands(found: Iterable[DueRun | SkippedRun | Gap]) -> list[list[DueRun]]:
+def plan_bands(found: Iterable[DueRun | SkippedRun]) -> list[list[DueRun]]:
     """The runs of what is due by ascending priority, those of equal priority together. Ask again
     what is due when a band has ended: which facets a segment has may be known only then."""
     bands: dict[int, list[DueRun]] = {}

@@ -16,11 +16,11 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
-from cortex.core.runs import agent_note, prompt, run_note
+from cortex.core.runs import agent_note, prompt
 from cortex.core.runs.agent_note import DEFAULT_NAME, Agent
 from cortex.core.runs.prompt import Facet
 from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, READ_TOOLS, RunConfig
-from cortex.core.runs.run_note import RunRequest
+from cortex.core.runs.run_note import FINISHED, RunRequest
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.index.catalogue.filters import NoteFilter
@@ -38,7 +38,7 @@ from cortex.vault.runs import run_files
 OUTPUT_FOLDER = "runs/output"
 MAX_PROMPT_BYTES = 9_000_000  # of all that is sent: the program of one provider takes 10 MB
 _MAX_FACET_BYTES, _MAX_RECORD_CHARS, _MAX_PREVIOUS_CHARS = 64 * 1024, 4_000, 20_000
-_MAX_RUNS_LOOKED_AT, _HEAD_BYTES = 1_000, 8_192  # for the previous output; of each
+_MAX_RUNS_LOOKED_AT = 1_000  # for the previous output
 IS_CAPTURED = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing", "run", events.DISTILLED), has_id=True)  # fmt: skip
 _KEPT_AS_ASKED = ("prompt", "thinking_budget", "session_id", "chat_id", "facet", "segment", "span")
 _DAY_RE, _SEGMENT_RE = lazy_re("[0-9]{8}"), lazy_re("[0-9]{6}_[0-9]{1,6}")
@@ -210,11 +210,10 @@ def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
 def _previous_output(vault: Vault, agent: str, facet: str) -> str:
     """What the last finished run of an agent and a facet answered; empty without one."""
     for id_ in islice(run_files.list_ended(vault), _MAX_RUNS_LOOKED_AT):
-        path = vault.layout().path(run_note.sealed_path(id_))
         with suppress(CortexError, OSError):
-            head = notes.read(files.read(vault.root, path, _HEAD_BYTES))
-            told = head.get("agent"), head.get("facet"), head.get("status")
-            if told == (agent, facet, run_note.FINISHED):
+            head = run_files.read_head(vault, id_)
+            told = [head.get(key) for key in ("agent", "facet", "status")]
+            if told == [agent, facet, FINISHED]:
                 run = run_files.find_run(vault, id_)
                 said = run_files.load_event(vault, run, run.events[-1]).get("result")
                 return str(said or "")[:_MAX_PREVIOUS_CHARS]

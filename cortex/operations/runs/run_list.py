@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.core.model.layout import ACTIVE
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_note import REQUESTED, RUNNING, Run
@@ -63,17 +64,10 @@ def line_of(run: Run) -> RunLine:
 
 def iter_runs(vault: Vault) -> Iterator[Run]:
     """All runs: those that wait and run, then the ended ones, the newest first."""
-    for folder in (QUEUE, ACTIVE):
-        yield from _read(vault, reversed(run_files.list_runs(vault, folder)))
-    yield from _read(vault, run_files.list_ended(vault))
-
-
-def _read(vault: Vault, ids: Iterable[str]) -> Iterator[Run]:
-    for id_ in ids:
-        try:
+    going_on = sorted((id_ for _, id_ in run_files.list_open(vault)), reverse=True)
+    for id_ in chain(going_on, run_files.list_ended(vault)):
+        with suppress(CortexError):  # removed since the folder was listed, or a link
             yield run_files.find_run(vault, id_)
-        except CortexError:
-            continue  # removed since the folder was listed, or a link
 
 
 def list_runs(vault: Vault, number: int, **wanted: str) -> list[RunLine]:
@@ -88,12 +82,8 @@ def run_problems(vault: Vault, caller: Caller) -> list[Problem]:
     """What is wrong with the settings of agents and with runs: what recovering them said, and those that
     nobody here has asked for. They came by git, or with a copy of the vault, and are never started."""
     problems = agent_settings.load_agents()[1]
-    waiting = [
-        (folder, id_) for folder in (QUEUE, ACTIVE) for id_ in run_files.list_runs(vault, folder)
-    ]
-    if waiting:
-        problems += recover_left_runs(vault, caller)
-    for folder, id_ in waiting:
+    problems += recover_left_runs(vault, caller)
+    for folder, id_ in run_files.list_open(vault):
         path = run_files.run_path(vault, folder, id_)
         if run_state.values_of(vault, id_) is None and files.exists(vault.root, path):
             message = "nobody asked for this run on this machine, so it is not started"

@@ -6,26 +6,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
+from itertools import takewhile
 from typing import NamedTuple
 
-from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.notes import note as notes
-from cortex.core.runs import run_note
+from cortex.core.runs.agent_note import Agent
 from cortex.core.runs.run_event import decode_json
+from cortex.core.runs.run_note import make_run_id
 from cortex.core.runs.schedule import (
     FacetState,
     Meeting,
     PastRun,
     ScheduledAgent,
     Segment,
+    SkipReason,
     parse_schedule,
     segments,
 )
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.operations.find.show import read_note
@@ -38,7 +39,7 @@ from cortex.vault.runs import run_files
 DAY_SECONDS = 86_400
 KEPT_DAYS = 36  # for which a run is looked at: a weekly one is caught up with for four weeks
 _SEGMENT_DAYS, _MEETING_DAYS = 5, 8
-_HEAD_BYTES, _MAX_OUTPUT_BYTES = 4_096, 200_000
+_MAX_OUTPUT_BYTES = 200_000
 
 
 class ScheduleState(NamedTuple):
@@ -87,31 +88,31 @@ def _list_scheduled(vault: Vault) -> tuple[list[ScheduledAgent], list[Problem]]:
         except (CortexError, OSError) as error:
             problems.append(problem_of(f"agents/{name}.md", error))
             continue
-        has_provider = False
-        with suppress(CortexError):
-            agent_settings.resolve_model(settings, name, agent.provider, agent.tier, "")
-            has_provider = True
         found.append(ScheduledAgent(
             name, schedule, agent.priority, agent.facets, agent.always, agent.muted, agent.catch_up,
-            agent.disabled, trust.is_trusted(vault, name), has_provider,
+            _why_barred(vault, agent, settings),
         ))  # fmt: skip
     return found, problems
 
 
+def _why_barred(
+    vault: Vault, agent: Agent, settings: agent_settings.AgentSettings
+) -> SkipReason | None:
+    if agent.disabled or not trust.is_trusted(vault, agent.name):
+        return "disabled" if agent.disabled else "not_trusted"
+    with suppress(CortexError):
+        agent_settings.resolve_model(settings, agent.name, agent.provider, agent.tier, "")
+        return None
+    return "no_provider"
+
+
 def past_runs(vault: Vault, now: int) -> Iterator[PastRun]:
     """The runs of the last weeks, those that wait and run among them."""
-    for folder in (QUEUE, ACTIVE):
-        for id_ in run_files.list_runs(vault, folder):
-            with suppress(CortexError, OSError):
-                run = run_files.find_run(vault, id_)
-                yield PastRun(run.request.agent, run.request.facet, run.request.period, run.state.status)  # fmt: skip
-    for id_ in run_files.list_ended(vault):
-        if epoch_seconds(events.time_of_id(id_[4:])) < now - KEPT_DAYS * DAY_SECONDS:
-            return
+    oldest = make_run_id(format_time(now - KEPT_DAYS * DAY_SECONDS), b"")
+    ended = takewhile(lambda id_: id_ >= oldest, run_files.list_ended(vault))
+    for id_ in (*(id_ for _, id_ in run_files.list_open(vault)), *ended):
         with suppress(CortexError, OSError):
-            path = vault.layout().path(run_note.sealed_path(id_))
-            head = notes.read(files.read(vault.root, path, _HEAD_BYTES))
-            yield PastRun(head.get("agent"), head.get("facet"), head.get("period"), head.get("status"))  # fmt: skip
+            yield PastRun(*map(run_files.read_head(vault, id_).get, PastRun._fields))
 
 
 def _facet_states(

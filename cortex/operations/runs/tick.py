@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.runs.run_note import ENDED, RunRequest
-from cortex.core.runs.schedule import DueRun, Gap, SkippedRun, due, plan_bands
+from cortex.core.runs.schedule import DueRun, Found, SkippedRun, due, plan_bands
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
@@ -31,21 +31,12 @@ _LOOK_SECONDS = 0.2
 _PERIOD_RE = lazy_re(r"\d{4}-(?:W\d\d|\d\d-\d\d(?:T[\d:]+Z?)?)|\d{8}/\d{6}_\d+")
 
 
-class SkipLine(NamedTuple):
-    """A run that is not started, and why; a gap is one that failed three times."""
-
-    agent: str
-    facet: str
-    period: str
-    reason: str
-
-
 class TickResult(NamedTuple):
     """What was due, and what came of it."""
 
     runs: tuple[RunLine, ...]
     due: tuple[DueRun, ...]  # with dry_run what would be started
-    skipped: tuple[SkipLine, ...]
+    skipped: tuple[SkippedRun, ...]
     problems: tuple[Problem, ...] = ()
 
 
@@ -67,7 +58,8 @@ def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
     tz = datetime.now().astimezone().tzinfo
     assert tz is not None
     if dry_run:
-        return _answer(read_state(vault, caller, tz), caller, tz, [])
+        state = read_state(vault, caller, tz)
+        return _answer(state, due(*state[:-1], epoch_seconds(caller.now), tz), [])
     with run_state.ticking(vault, caller.now) as faults:
         answer = _run_due(vault, caller, tz)
         told = (one for one in answer.problems if one.where.startswith("agents/"))
@@ -79,29 +71,27 @@ def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
     """Run one band after another until nothing is due that was not tried already."""
     ran: list[RunLine] = []
     problems: list[Problem] = []
-    tried: dict[tuple[str, str, str], int] = {}
+    tried: set[tuple[str, str, str]] = set()
     begun = time.monotonic()
     for _ in range(_MAX_ROUNDS):
         at = caller._replace(now=format_time(epoch_seconds(caller.now) + time.monotonic() - begun))
         state = read_state(vault, at, tz)
         found = due(*state[:-1], epoch_seconds(at.now), tz)
-        bands = plan_bands(one for one in found if tried.get(one[:3], 0) < 1)
+        bands = plan_bands(one for one in found if one[:3] not in tried)
         if not bands:
-            answer = _answer(state, at, tz, ran)
             break
         ids = []
+        by = at._replace(source="schedule")
         for one in bands[0]:
-            tried[one[:3]] = tried.get(one[:3], 0) + 1
+            tried.add(one[:3])
             try:
-                ids.append(
-                    request_run(vault, at._replace(source="schedule"), _request_of(one), {})[0]
-                )
+                ids.append(request_run(vault, by, _request_of(one), {})[0])
             except (CortexError, OSError) as error:
                 problems.append(problem_of(f"agents/{one.agent}.md", error))
         ran += _wait(vault, at, ids)
         query_fresh(vault, at, lambda _index: None, words=True)
     _remove_old(vault, caller, {one.agent for one in ran})
-    return answer._replace(problems=(*answer.problems, *problems), due=())
+    return _answer(state, found, ran)._replace(problems=(*state.problems, *problems), due=())
 
 
 def _request_of(one: DueRun) -> RunRequest:
@@ -125,18 +115,11 @@ def _wait(vault: Vault, caller: Caller, ids: Sequence[str]) -> list[RunLine]:
         recover_runs(vault, caller)
 
 
-def _answer(state: ScheduleState, caller: Caller, tz: tzinfo, ran: list[RunLine]) -> TickResult:
-    found = due(*state[:-1], epoch_seconds(caller.now), tz)
+def _answer(state: ScheduleState, found: Found, ran: list[RunLine]) -> TickResult:
     return TickResult(
         tuple(ran), tuple(one for one in found if isinstance(one, DueRun)),
-        tuple(_skip_line(one) for one in found if not isinstance(one, DueRun)), tuple(state.problems),
+        tuple(one for one in found if isinstance(one, SkippedRun)), tuple(state.problems),
     )  # fmt: skip
-
-
-def _skip_line(one: SkippedRun | Gap) -> SkipLine:
-    if isinstance(one, Gap):
-        return SkipLine(one.agent, one.facet, one.period, "failed three times")
-    return SkipLine(one.agent, "", one.period, one.reason)
 
 
 def _remove_old(vault: Vault, caller: Caller, names: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cortex.agents.process import kill_marked
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.core.model.layout import ACTIVE
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.run_note import REQUESTED
@@ -23,12 +23,8 @@ _MIN_WAIT_SECONDS = 5  # of a request, whose runner may just be starting
 
 def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
     """Close the notes of runs whose process is gone, and start what waits; what cannot be closed."""
-    problems = []
-    waiting = []
-    known = [
-        (QUEUE, id_) for id_ in run_files.list_runs(vault, QUEUE)
-    ]  # first: one may become active
-    known += [(ACTIVE, id_) for id_ in run_files.list_runs(vault, ACTIVE)]
+    problems, waiting = list[Problem](), list[str]()
+    known = run_files.list_open(vault)
     for folder, id_ in known:
         try:
             if run_state.values_of(vault, id_) is None:

@@ -15,6 +15,8 @@ from typing import Any
 
 from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
 from cortex.core.runs import run_event, run_note
 from cortex.core.runs.run_event import RunEvent
 from cortex.core.runs.run_note import Run, RunRequest
@@ -24,6 +26,7 @@ from cortex.vault.runs import run_state
 
 RUNS = "runs"
 MAX_RUN_BYTES = 64 << 20  # of a note that is read
+_HEAD_BYTES = 8_192  # of a note whose properties alone are read
 _SYNC_SECONDS = 0.2  # the longest that an event is not on the disk
 _IGNORED = b"/active/\n/queue/\n"
 
@@ -37,6 +40,12 @@ def list_runs(vault: Vault, folder: str) -> list[str]:
     """The ids of the runs in a folder, `runs/queue` or another one, oldest first."""
     names = reversed(_reversed_names(vault, folder))
     return [one[:-3] for one in names if one.endswith(".md") and run_note.is_run_id(one[:-3])]
+
+
+def list_open(vault: Vault) -> list[tuple[str, str]]:
+    """The folder and the id of each run that waits or is active, oldest first in each folder."""
+    # Those that wait first: one may become active meanwhile.
+    return [(folder, id_) for folder in (QUEUE, ACTIVE) for id_ in list_runs(vault, folder)]
 
 
 def list_ended(vault: Vault) -> Iterator[str]:
@@ -57,13 +66,22 @@ def _reversed_names(vault: Vault, folder: str) -> list[str]:
 
 def find_run(vault: Vault, id_: str) -> Run:
     """A run, wherever its note lies now. Raises `NotFoundError`."""
+    return run_note.read_run(*_read(vault, id_, MAX_RUN_BYTES))
+
+
+def read_head(vault: Vault, id_: str) -> Note:
+    """The beginning of the note of a run, with its properties. Raises `NotFoundError`."""
+    return notes.read(*_read(vault, id_, _HEAD_BYTES))
+
+
+def _read(vault: Vault, id_: str, most: int) -> tuple[bytes, str]:
     if not run_note.is_run_id(id_):
         raise NotFoundError(f"there is no run {id_[:100]}", "cortex run list names them")
     layout = vault.layout()
     places = (run_path(vault, QUEUE, id_), run_path(vault, ACTIVE, id_), layout.path(run_note.sealed_path(id_)))  # fmt: skip
     for path in (*places, *places[1:]):  # it may move on while we look
         with suppress(NotFoundError):
-            return run_note.read_run(files.read(vault.root, path, MAX_RUN_BYTES), path)
+            return files.read(vault.root, path, most), path
     raise NotFoundError(f"there is no run {id_}", "cortex run list names them")
 
 

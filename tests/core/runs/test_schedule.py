@@ -15,7 +15,6 @@ from cortex.core.runs.schedule import (
     MAX_TRIES,
     DueRun,
     FacetState,
-    Gap,
     Meeting,
     PastRun,
     ScheduledAgent,
@@ -50,6 +49,10 @@ def agent(schedule="daily", name="review", priority=40, **asked):
 
 def ran(period, status="finished", facet="", name="review"):
     return PastRun(name, facet, period, status)
+
+
+def gap(period):
+    return SkippedRun("review", "", period, "failed three times")
 
 
 def ask(one, now, past=(), facets=(), stretches=(), meetings=(), tz=BERLIN):
@@ -268,15 +271,15 @@ def test_a_run_that_is_there_counts(status) -> None:
 def test_three_tries_and_then_a_gap() -> None:
     now, failed = "2026-11-21T15:00:00", ran(DAYS[0], "failed")
     assert periods(ask(agent(), now, [failed] * 2)) == DAYS[:1]
-    assert ask(agent(), now, [failed] * 3) == [Gap("review", "", DAYS[0])]
+    assert ask(agent(), now, [failed] * 3) == [gap(DAYS[0])]
     assert ask(agent(), now, [*[failed] * 3, ran(DAYS[0])]) == [], "run by hand since"
     assert ask(agent(), now, [failed, ran(DAYS[0], "active")]) == [], "being tried"
 
 
 def test_a_gap_is_told_while_it_could_be_caught_up_with() -> None:
     past = [*[ran(DAYS[2], "failed")] * 3, ran(DAYS[0])]
-    assert ask(agent(), "2026-11-21T15:00:00", past) == [Gap("review", "", DAYS[2])]
-    assert Gap("review", "", DAYS[2]) not in ask(agent(), "2026-11-24T15:00:00", past)
+    assert ask(agent(), "2026-11-21T15:00:00", past) == [gap(DAYS[2])]
+    assert gap(DAYS[2]) not in ask(agent(), "2026-11-24T15:00:00", past)
 
 
 def test_what_is_named_twice_is_due_once() -> None:
@@ -337,7 +340,7 @@ def test_in_a_segment_run_the_facets_that_were_found_in_it(asked) -> None:
     muted = FacetState("old", muted=True, active_segments=found_in)
     assert facets_of(ask(watch, now, (), [WORK, HOME._replace(active_segments=found_in), muted], stretches)) == ["home"]  # fmt: skip
     assert ask(watch, now, (), [WORK, HOME, muted], stretches) == [
-        SkippedRun("review", stretches[0].key, "no_active_facets")
+        SkippedRun("review", "", stretches[0].key, "no_active_facets")
     ]
 
 
@@ -361,9 +364,7 @@ def test_a_facet_is_active_for_a_meeting_on_its_day_or_the_day_before() -> None:
 @pytest.mark.parametrize(
     ("asked", "facets", "reason"),
     [
-        ({"disabled": True, "is_trusted": False}, [WORK], "disabled"),
-        ({"is_trusted": False, "has_provider": False}, [WORK], "not_trusted"),
-        ({"has_provider": False}, [WORK], "no_provider"),
+        ({"barred": "disabled"}, [WORK], "disabled"),
         ({}, [HOME], "no_active_facets"),
         ({}, [WORK._replace(muted=True)], "muted"),
         ({"muted": ("work",)}, [WORK], "muted"),
@@ -371,14 +372,14 @@ def test_a_facet_is_active_for_a_meeting_on_its_day_or_the_day_before() -> None:
 )
 def test_a_skip_is_told_once_for_an_agent_and_a_period(asked, facets, reason) -> None:
     one, now = agent(facets="active", **asked), "2026-11-21T15:00:00"
-    assert ask(one, now, (), facets) == [SkippedRun("review", DAYS[0], reason)]
+    assert ask(one, now, (), facets) == [SkippedRun("review", "", DAYS[0], reason)]
     assert ask(one, now, [ran(DAYS[0], "skipped")], facets) == []
 
 
 def test_an_agent_that_is_barred_is_told_for_its_latest_period_and_only_if_it_is_due() -> None:
-    one = agent("hourly", catch_up="all", is_trusted=False)
+    one = agent("hourly", catch_up="all", barred="not_trusted")
     assert len(ask(one, "2026-11-20T12:00:00", [ran("2026-11-01T00Z")])) == 1
-    assert ask(agent(is_trusted=False), "2026-11-21T15:00:00", [ran(DAYS[0])]) == []
+    assert ask(agent(barred="not_trusted"), "2026-11-21T15:00:00", [ran(DAYS[0])]) == []
 
 
 # Clocks
@@ -488,6 +489,6 @@ def test_whatever_the_clock_does_each_run_is_due_once_and_tried_three_times(
 @given(st.lists(st.integers(0, 99)))
 def test_a_band_holds_all_of_one_priority_and_lower_numbers_come_first(priorities) -> None:
     runs = [DueRun(f"a{at}", "", "2026-11-20", one, "20261120", "") for at, one in enumerate(priorities)]  # fmt: skip
-    bands = plan_bands([*runs, Gap("a", "", "p"), SkippedRun("a", "p", "muted")])
+    bands = plan_bands([*runs, SkippedRun("a", "", "p", "muted")])
     assert [{run.priority for run in band} for band in bands] == [{one} for one in sorted(set(priorities))]  # fmt: skip
     assert sorted(run for band in bands for run in band) == sorted(runs)
