@@ -1,7 +1,7 @@
 """What an agent program prints, read as events of a run: what the readers of all programs share.
 
 Usage counts tokens: `input` is all that the model read, `cached` those of them that a cache held, `output`
-what it wrote. The `reason` of an error is `refusal` or `login`, or there is none.
+what it wrote. The `reason` of an error is `refusal`, `login` or `limit`, or there is none.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _SIGNS = {
         r"|api.key.{0,40}(?:missing|invalid|not valid)"
         r"|(?:missing|invalid|incorrect|must specify).{0,40}api.key"
     ),
+    "limit": lazy_re(r"(?i)\b(?:429|529)\b|rate.?limit|quota|overloaded|RESOURCE_EXHAUSTED"),
 }
 
 
@@ -52,10 +53,9 @@ class EventReader:
         if self._is_ended:
             return None
         self._is_ended = True
-        lines = [line.strip() for line in stderr[-_MAX_TRACE_CHARS:].splitlines() if line.strip()]
-        why = ([line for line in lines if "rror" in line[:40]] or lines)[-1:]
-        told = ": ".join([f"the program ended with code {exit_code} and no result", *why])
-        return self.failed(told, _reason_of(stderr), trace=sanitize_text("\n".join(lines)))
+        why, trace = last_words(stderr)
+        told = f"the program ended with code {exit_code} and no result{why}"
+        return self.failed(told, _reason_of(stderr), trace=sanitize_text(trace))
 
     def events_of(self, fields: dict[str, object]) -> list[RunEvent]:
         """The events that a JSON object of this program means."""
@@ -92,8 +92,16 @@ class EventReader:
         """`error`, without keys, and with what to do where a login is missing."""
         reason = reason or _reason_of(why)
         error = shorten(sanitize_text(why), _MAX_ERROR_CHARS)
-        error += f"; {self.login}" if reason == "login" and self.login else ""
+        hints = {"login": self.login, "limit": "wait, then ask again, or another provider"}
+        error += f"; {hint}" if (hint := hints.get(reason, "")) else ""
         return {"event": "error", "error": error, **({"reason": reason} if reason else {}), **more}
+
+
+def last_words(stderr: str) -> tuple[str, str]:
+    """The line of standard error that says what is wrong, behind a colon, or nothing; and all lines."""
+    lines = [line.strip() for line in stderr[-_MAX_TRACE_CHARS:].splitlines() if line.strip()]
+    errors = [one for one in lines if "rror" in one[:120] and not one.startswith("at ")]
+    return "".join(f": {one}" for one in (errors or lines)[-1:]), "\n".join(lines)
 
 
 def _reason_of(text: str) -> str:

@@ -50,7 +50,7 @@ def test_a_thought():
         ("refuse", "refusal", "unable to respond to this request"),
         ("fail401", "login", "authentication_failed; run `claude` and type /login"),
         ("no-login", "login", "Not logged in"),
-        ("fail529", None, "API Error: 529"),
+        ("fail529", "limit", "API Error: 529"),
         ("bad-session", None, "No conversation found"),
         ("budget", None, "Reached maximum budget"),
     ],

@@ -46,7 +46,7 @@ def test_a_thought():
         ("refuse", "refusal", "the model gave no answer"),
         ("block", "refusal", "content_filter"),
         ("fail401", "login", "run `codex login`, or set CODEX_API_KEY"),
-        ("fail429", None, "429 Too Many Requests"),
+        ("fail429", "limit", "429 Too Many Requests"),
         ("bad-session", None, "no rollout found"),
     ],
 )

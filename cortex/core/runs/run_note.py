@@ -123,7 +123,8 @@ def fold(events: Iterable[RunEvent]) -> RunState:
         if kind == "request":
             found["session_id"] = ""  # that of the run before
         elif kind == "start":
-            found |= {"status": RUNNING, "started": str(event.get("ts", ""))}
+            found["status"] = RUNNING
+            found.setdefault("started", str(event.get("ts", "")))
         elif kind == "tool_start":
             begun[_call_of(event)] = str(event.get("tool", "")), str(event.get("ts", ""))
         elif kind == "tool_end" and _call_of(event) in begun:
@@ -162,7 +163,7 @@ def _usage_of(event: RunEvent) -> dict[str, Any]:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
             found[name] = int(value)
     if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9:
-        found["cost_usd"] = float(cost)
+        found["cost_usd"] = round(float(cost), 6)
     return found
 
 

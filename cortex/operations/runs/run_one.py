@@ -11,6 +11,7 @@ from typing import Any
 
 from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, LineSplitter, run_process
 from cortex.agents.provider import command_of, environment_of, new_reader, stdin_of
+from cortex.agents.reader import last_words
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import RUN, Event, validate
 from cortex.core.model.layout import QUEUE, is_among_briefings
@@ -149,7 +150,9 @@ class _Runner:
         environ |= environment_of(provider, config, os.environ) | self.values
         # Programs keep a session by the folder in which it began.
         first = chain[-1].id if chain else self.active.id
-        scratch = private.ensure_folder(os.path.join(run_state.folder(self.vault), f"{first}.work"))
+        scratch = private.ensure_folder(
+            os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
+        )
         try:
             ended = run_process(
                 command_of(provider, config, self.vault.root), cwd=scratch,
@@ -162,6 +165,7 @@ class _Runner:
             self._take_line(rest)
         if self.ending is None and ended.why:
             reason, _, error = ended.why.partition(": ")
+            error += last_words(ended.stderr)[0] if reason != STOPPED else ""
             self.ending = {"event": "error", "error": error or reason, "reason": reason}
         if self.ending is None:
             self.ending = self.reader.end(ended.exit_code, ended.stderr) or {
@@ -189,7 +193,9 @@ class _Runner:
             if self.ending is not None:
                 continue  # what comes after the end counts for nothing
             if event["event"] == "start":
-                self.first = {**self.first, **{key: one for key, one in event.items() if one}}
+                said = {key: one for key, one in event.items() if one}
+                first, self.first = {**self.first, **said}, {}
+                self._append(first)
             elif event["event"] in TERMINAL:
                 self.ending = event
             else:
@@ -224,9 +230,9 @@ class _Runner:
         budget = config.max_cost_usd
         reasons = (
             (stop, f"{STOPPED}: {stop}"),
-            (now - self.last > config.idle, f"idle: it said nothing for {config.idle:g} seconds"),
-            (now - self.began > config.timeout, f"timeout: it took longer than {config.timeout:g} seconds"),
-            (budget is not None and self.cost > budget, f"over_budget: it cost more than {budget} dollars"),
+            (now - self.last > config.idle, f"idle: it said nothing for {config.idle:g} seconds (idle in your settings)"),
+            (now - self.began > config.timeout, f"timeout: it took longer than {config.timeout:g} seconds (timeout of the agent)"),
+            (budget is not None and self.cost > budget, f"over_budget: it cost more than {budget} dollars (max_cost_usd of the agent)"),
             (len(self.active.events) > _MAX_EVENTS, "output: it printed more than a run holds"),
             (self.written > _MAX_RUN_BYTES, "output: it printed more than a run holds"),
         )  # fmt: skip

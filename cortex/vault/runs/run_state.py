@@ -8,7 +8,7 @@ import fcntl
 import os
 import socket
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError
@@ -23,6 +23,7 @@ _MAX_ADDRESS_BYTES = 100  # of a socket's path; Linux allows 107, macOS 103
 _SOCKET_SUFFIX = ".sock"
 _MIN_SECONDS = 60  # for which a file of a run that nobody knows stays
 _MAX_FAULT_CHARS = 1_000  # of what failed in a tick
+WORK = "work"  # suffix of the folder where a run, and those that continue it, have programs
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
@@ -78,16 +79,16 @@ def forget(vault: Vault, run: str) -> None:
     forget_lock(vault, run)
 
 
-def forget_left(vault: Vault, known: Container[str]) -> None:
-    """Remove what was kept for runs that are not `known`: their process was killed at its last step, or
-    at its first one."""
-    now = time.time()
+def forget_left(vault: Vault, known: Collection[str]) -> None:
+    """Remove what was kept for runs other than the `known` ones, which wait or are active: somebody was
+    killed at the last step, or at the first."""
     for name in files.list_folder(folder(vault)):
-        run, path = name.partition(".")[0], os.path.join(folder(vault), name)
-        with suppress(OSError):
-            # A request is remembered a moment before it is written.
-            if is_run_id(run) and run not in known and now - os.lstat(path).st_mtime > _MIN_SECONDS:
-                private.remove(path)
+        run, _, kind = name.partition(".")
+        if is_run_id(run) and run not in known and not (kind == WORK and known):
+            path = os.path.join(folder(vault), name)
+            with suppress(OSError):  # a request is remembered a moment before it is written
+                if time.time() - os.lstat(path).st_mtime > _MIN_SECONDS:
+                    private.remove(path)
 
 
 def forget_lock(vault: Vault, run: str) -> None:
@@ -149,10 +150,9 @@ def poke(vault: Vault) -> None:
                 path = os.path.join(folder(vault), name)
                 try:
                     sender.sendto(b".", path)
-                except ConnectionRefusedError:  # it was killed
-                    private.remove(path)
-                except OSError:
-                    continue  # it has enough to look at
+                except OSError as error:
+                    if error.errno == errno.ECONNREFUSED:  # who read it was killed
+                        private.remove(path)
     except OSError:
         return
 

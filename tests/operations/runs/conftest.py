@@ -13,7 +13,7 @@ import pytest
 from cortex.vault import trust, user_settings
 from tests.conftest import run_cortex
 
-# What it is told stands in words of the prompt: `sleep:3`, `say:WORD`, `fail`, `die`, `echo:NAME` of a variable.
+# What it is told stands in words of the prompt: `sleep:3`, `say:WORD`, `fail`, `die`, `hush`, `echo:NAME` of a variable.
 PROGRAM = """
     import json, os, sys, time
     config = json.loads(sys.stdin.readline())
@@ -21,6 +21,7 @@ PROGRAM = """
     words = (config["prompt"] + " " + config["user_instruction"]).split()
     told = dict(word.partition(":")[::2] for word in words)
     say(event="start", model=config["model"], session_id=config["session_id"] or "session-1")
+    if "hush" in told: print("Attempt 1 failed: Error: no quota", "    at retry", file=sys.stderr, flush=True, sep="\\n"); time.sleep(600)
     if "log" in told:
         with open(told["log"], "a") as log: log.write(json.dumps([config["name"], config["facet"], time.time()]) + "\\n")
     if "spawn" in told:

@@ -294,6 +294,16 @@ def test_limits_end_a_run(agent, run, ended, settings) -> None:
     assert "longer than 1 seconds" in ended(run("start", "slow")["id"])["error"]
 
 
+def test_a_program_that_falls_silent_has_begun_and_its_last_words_are_kept(vault, run, ended, settings) -> None:  # fmt: skip
+    settings("idle = 1")
+    id_ = run("start", "default", "hush")["id"]
+    wait_for(lambda: any(one["event"] == "start" for one in events_of(vault, id_)))
+    assert running(vault) == [id_]
+    done = ended(id_)
+    assert done["error"] == "it said nothing for 1 seconds (idle in your settings): Attempt 1 failed: Error: no quota"  # fmt: skip
+    assert done["seconds"] >= 1
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("start", "../x", "y"), "is no name of an agent"),
     (("start", "nobody"), "there is no agents/nobody.md"),

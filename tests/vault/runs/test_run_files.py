@@ -237,7 +237,6 @@ def test_what_was_kept_for_a_run_that_is_gone_is_removed(vault, active) -> None:
     for id_ in (gone, new):
         run_state.remember(vault, id_, {"API_KEY": "very-secret"})
     run_state.STOPS.write(vault, "why", gone)
-    (folder / f"{gone}.work").mkdir()
     for name in os.listdir(folder):
         if new not in name:
             os.utime(folder / name, (1, 1))
@@ -250,3 +249,13 @@ def test_a_follower_that_was_killed_is_told_nothing_more(vault) -> None:
         receiver.close()  # as the kernel does
         run_state.poke(vault)
         assert os.listdir(run_state.folder(vault)) == []
+
+
+def test_a_folder_in_which_a_chain_of_runs_works_stays_while_one_of_them_runs(vault, active) -> None:  # fmt: skip
+    work = Path(run_state.folder(vault), f"{ID.replace('19', '29')}.work")
+    work.mkdir()
+    os.utime(work, (1, 1))
+    run_state.forget_left(vault, {ID})
+    assert work.exists()
+    run_state.forget_left(vault, ())
+    assert not work.exists()
