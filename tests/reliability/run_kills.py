@@ -83,6 +83,7 @@ command = {command}
 [tiers.flash]
 mine = "m"
 """
+HERE = Path(__file__).parents[2]
 PHASES = ("before rename", "after rename", "mid-line", "mid-capture", "mid-seal")
 OTHERS = ("program", "both", "stop and status")
 SECRET = "very-secret-value"
@@ -141,7 +142,7 @@ class Sweep:
         )  # nobody waits for its runner
         words = "sleep:60" if disturb else f"{os.urandom(2).hex()}"
         told = [str(self.place), *told]
-        with _environment(RUN_KILL=json.dumps(told), PYTHONPATH=str(self.folder / "breaker")):
+        with _environment(RUN_KILL=json.dumps(told), PYTHONPATH=f"{self.folder}/breaker:{HERE}"):
             id_, _ = request_run(self.vault, caller, RunRequest("default", words), {"API_KEY": SECRET})  # fmt: skip
         pid = int(_until(lambda: self.place.exists() and self.place.read_text()))
         seen: list[RunEvent] = []
