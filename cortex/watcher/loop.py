@@ -24,13 +24,14 @@ from cortex.index.vectors.vector_file import newest_vector_file
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.operations.upkeep.bring_up_to_date import recover_left_runs
+from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.drain_spool import (
     drain_spool,
     has_spooled_work,
     has_unread_transcripts,
 )
 from cortex.operations.upkeep.heal import heal
-from cortex.operations.upkeep.normalize import normalize, start_detached
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import agent_settings, files, private, settings, trust
 from cortex.vault.git import changes, checkout, commit, drivers
 from cortex.vault.layout import SETTINGS_FILE

@@ -43,10 +43,11 @@ NOT_FOR_A_LIST = [
 ]  # fmt: skip
 
 
-def loaded_by(vault: Vault, *words: str, said: str = "") -> tuple[set[str], str]:
+def loaded_by(vault: Vault, *words: str, said: str = "", code: int = 0) -> tuple[set[str], str]:
     """The modules that a real command in a real vault imports, and what it prints."""
     line = [sys.executable, "-X", "importtime", "-m", "cortex", *words, "--vault", vault.root]
-    done = subprocess.run(line, input=said, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(line, input=said, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
     names = (
         line.rpartition("|")[2].strip()
         for line in done.stderr.splitlines()
@@ -73,6 +74,12 @@ def test_a_save_and_a_look_at_a_note_load_what_one_note_needs(vault, homes):
     names, _ = loaded_by(vault, "show", printed.split()[1])
     assert "cortex.operations.find.resolve_note" in names
     assert not among(names - bare(), [*NOT_FOR_ONE_NOTE, "cortex.core.normalize.handlers"])
+
+
+def test_a_run_is_asked_for_and_begun_without_what_makes_records(vault, homes):
+    names, _ = loaded_by(vault, "run", "work", "run-20261120t171643z-0193ee", code=1)
+    assert "cortex.operations.runs.run_one" in names  # or the list was read wrongly
+    assert not among(names - bare(), [*FORBIDDEN[:10], "numpy", "cortex.operations.upkeep.normalize", "cortex.operations.upkeep.heal"])  # fmt: skip
 
 
 def test_a_server_lists_its_tools_with_the_standard_library_and_no_verb(vault, homes):

@@ -14,7 +14,7 @@ from cortex.core.runs.run_note import DEFAULT_AGENT, RunRequest, make_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.operations.runs.prepare import get_agent, get_facet, local_time, output_path
-from cortex.operations.upkeep.normalize import start_detached
+from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, trust, user_settings
 from cortex.vault.agent_settings import resolve_model

@@ -26,8 +26,7 @@ from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.runs.costs import cost_of
 from cortex.operations.runs.prepare import get_agent, prepare_config, validate_config
-from cortex.operations.upkeep.normalize import start_detached
-from cortex.operations.upkeep.normalize_now import publish_and_normalize
+from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, private
 from cortex.vault.git import changes, commit
@@ -283,6 +282,9 @@ class _Runner:
             record=agent.record, topic=topic,
         )  # fmt: skip
         validate(event)
+        # 30 ms, while the program runs already.
+        from cortex.operations.upkeep.normalize_now import publish_and_normalize  # noqa: PLC0415
+
         event, done = publish_and_normalize(self.vault, caller, event)
         paths = [path for path, _ in done.records]
         self.made += [self.vault.layout().event(event.id), *paths]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.text.value import NamedTuple
+from cortex.operations.upkeep.detached import GUARD_VARIABLE, start_detached
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.heal import try_heal_pages
@@ -23,7 +22,6 @@ from cortex.vault.state import unjudged
 from cortex.vault.state.change_marker import git_stamp, is_built_at, mark_briefings_stale
 
 INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
-_GUARD_VARIABLE = "CORTEX_HOOK"  # set in hooks, and in what they and models start
 
 
 class NormalizeResult(NamedTuple):
@@ -88,20 +86,8 @@ def normalize_inbox(vault: Vault, caller: Caller, *, dry_run: bool = False) -> N
 
 def _start_due(vault: Vault) -> None:
     """Start a process that distills what is due, if the user has named a model; never in a hook."""
-    if os.environ.get(_GUARD_VARIABLE) or not os.path.lexists(user_settings.settings_file()):
+    if os.environ.get(GUARD_VARIABLE) or not os.path.lexists(user_settings.settings_file()):
         return
     distill, _ = user_settings.load_distill()
     if distill.command and distill.auto and distill.by == user_settings.COMMAND:
         start_detached(vault, "distill", "--due")
-
-
-def start_detached(vault: Vault, verb: str, *words: str) -> None:
-    """Start a command on a vault that goes on by itself, in silence."""
-    words = (sys.executable, "-m", "cortex", verb, *words, "--json", "--vault", vault.root)
-    # The shell ends at once, so that nobody has to wait for its child.
-    subprocess.run(
-        ["/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *words],
-        start_new_session=True,
-        env={**os.environ, _GUARD_VARIABLE: verb},
-        check=False,
-    )

@@ -10,7 +10,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.run_note import REQUESTED
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.operations.upkeep.normalize import start_detached
+from cortex.operations.upkeep.detached import start_detached
 from cortex.vault import agent_settings
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
