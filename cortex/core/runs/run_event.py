@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, TypeAlias
 
 from cortex.core.text.lazy_re import lazy_re
@@ -117,6 +116,8 @@ def set_aside(event: RunEvent, file: str) -> tuple[RunEvent, bytes]:
             short[key] = shorten(value, _MAX_KEPT_CHARS) if len(value) > _MAX_KEPT_CHARS else value
         elif len(json.dumps(value)) <= _MAX_KEPT_CHARS:
             short[key] = value
+    from hashlib import sha256  # noqa: PLC0415  3 ms, and few events are that large
+
     digest = sha256(data).hexdigest()
     return {**short, "file": file, "bytes": len(data), "sha256": digest}, data
 
