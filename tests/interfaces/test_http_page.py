@@ -17,7 +17,7 @@ OWN = sorted(
     for path in PAGE.rglob("*")
     if path.suffix in {".js", ".css"} and VENDOR not in path.parents
 )
-_MAX_LINES = 2650
+_MAX_LINES = 2750
 
 
 def test_vendored_files_are_those_whose_hashes_are_written_down():

@@ -34,9 +34,10 @@ from cortex.interfaces.http.guard import (
     error_body,
     is_of_another_user,
 )
-from cortex.interfaces.http.live import LiveStream
+from cortex.interfaces.http.live import LiveStream, answer_run
 from cortex.interfaces.http.routes import VERBS_PATH, Route, methods_by_path
 from cortex.interfaces.mcp.server import MAX_CALLS, ToolServer
+from cortex.vault import agent_settings
 from cortex.vault.locate import Vault
 from cortex.vault.state.access_log import PREVIEW
 
@@ -44,16 +45,15 @@ PAGE_FOLDER = os.path.join(os.path.dirname(__file__), "page")
 # The views of the page: each has an address of its own.
 VIEWS = (
     "search", "record", "session", "calendar", "changed", "review", "actions", "meetings", "briefing", "graph", "problems",
-    "live",
+    "live", "runs",
 )  # fmt: skip
 CALENDAR_PATH, MCP_PATH, LOGIN_PATH = "/actions.ics", "/mcp", "/api/login"
 PREVIEW_HEADER = (
     "cortex-preview"  # of a search that goes on with every key, which is no use of a note
 )
 _PUBLIC = ("/", "/health", "/openapi.json", "/favicon.ico", LOGIN_PATH)
-_SHOW, _CALENDAR, _ACTIONS = (
-    Route(VERBS_PATH, "GET", one) for one in ("show", "calendar", "actions")
-)
+_CALENDAR, _ACTIONS = (Route(VERBS_PATH, "GET", one) for one in ("calendar", "actions"))
+_SHOW = Route(VERBS_PATH, "GET", "show", {"id": "note"})
 _Handler = Callable[[HttpRequest], Awaitable[Response]]
 _Call = Callable[..., Awaitable[dict[str, Any]]]  # of a route, its values and who asks
 
@@ -100,17 +100,15 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
         return await anyio.to_thread.run_sync(work, limiter=slots)
 
     changes = methods_by_path()["/api/changes"]["GET"]
+    run = methods_by_path()["/api/runs/{id}"]["GET"]
     live = LiveStream(lambda since: call(changes, {"since": since}))
-    addresses: list[BaseRoute] = [
-        HttpRoute(_as_starlette(path), _Address(_by_method(methods, call)))
-        for path, methods in methods_by_path().items()
-    ]
     named: dict[str, tuple[str, _Handler]] = {
         "/health": ("GET", partial(_health, site, secrets)),
         "/openapi.json": ("GET", _openapi),
         "/api/live": ("GET", partial(_live, live)),
         "/api/server": ("GET", partial(_server, site, secrets)),
-        "/api/rendered/{id:path}": ("GET", partial(_rendered, call)),
+        "/api/rendered/{id:path}": ("GET", partial(_rendered, call, _SHOW, "text")),
+        "/api/runs/{id}/rendered": ("GET", partial(_rendered, call, run, "result")),
         "/api/plots/{name}.svg": ("GET", partial(_plot, call)),
         CALENDAR_PATH: ("GET", partial(_calendar, call)),
         LOGIN_PATH: ("POST", partial(_login, site, secrets)),
@@ -118,7 +116,12 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
         **{f"/{view}": ("GET", _page) for view in VIEWS},
         **{f"/{view}/{{rest:path}}": ("GET", _page) for view in VIEWS},
     }
-    addresses += [HttpRoute(path, _Address(_only(*one))) for path, one in named.items()]
+    addresses: list[BaseRoute]
+    addresses = [HttpRoute(path, _Address(_only(*one))) for path, one in named.items()]
+    addresses += [
+        HttpRoute(_as_starlette(path), _Address(_by_method(methods, call, site.vault)))
+        for path, methods in methods_by_path().items()
+    ]
     addresses.append(Mount("/page", GZipMiddleware(StaticFiles(directory=PAGE_FOLDER), 500)))
     mcp = _mcp_app(tools)
     if mcp is not None:
@@ -147,7 +150,7 @@ def _as_starlette(path: str) -> str:
     return path.replace("{id}", "{id:path}")
 
 
-def _by_method(methods: dict[str, Route], call: _Call) -> _Handler:
+def _by_method(methods: dict[str, Route], call: _Call, vault: Vault) -> _Handler:
     """Answers the methods of one path."""
 
     async def handle(request: HttpRequest) -> Response:
@@ -162,9 +165,14 @@ def _by_method(methods: dict[str, Route], call: _Call) -> _Handler:
                 values["version"] = version.strip().removeprefix("W/").strip('"')
             is_preview = method == "GET" and PREVIEW_HEADER in request.headers
             asker = "page" if PAGE_KEY in request.scope else "http"
+            last_seen = request.headers.get("last-event-id", "") if route.is_stream else ""
+            if last_seen.isascii() and last_seen.isdecimal():
+                values["from"] = str(int(last_seen[:9]) + 1)
             content = await call(route, values, PREVIEW if is_preview else asker)
         except Exception as error:  # noqa: BLE001  the server lives on
             return api.answer_error(error)
+        if route.is_stream:
+            return answer_run(vault, lambda given: call(route, values | given), content)
         headers = {"etag": f'"{content["version"]}"'} if content.get("version") else {}
         return api.answer_json(content, route.status, headers)
 
@@ -212,15 +220,16 @@ async def _server(site: Site, secrets: Secrets, _request: HttpRequest) -> Respon
     )
     feed = f"{CALENDAR_PATH}?token={secrets.sign('calendar', '')}"
     return api.answer_json(
-        {"version": __version__, "vault": name, "root": site.vault.root, "calendar": feed}
-    )
+        {"version": __version__, "vault": name, "root": site.vault.root, "calendar": feed, "takes_runs": "http" in agent_settings.load_agents()[0].requests}
+    )  # fmt: skip
 
 
-async def _rendered(call: _Call, request: HttpRequest) -> Response:
-    """A note as `show` answers it, with its properties and its text as HTML."""
+async def _rendered(call: _Call, route: Route, field: str, request: HttpRequest) -> Response:
+    """A note as `show` answers it, with its properties and its text as HTML; a run with its result as HTML."""
+    render = note_html.render_note if route is _SHOW else note_html.render_text
     try:
-        shown = await call(_SHOW, {"note": request.path_params["id"]})
-        parts = await anyio.to_thread.run_sync(note_html.render_note, shown["text"])
+        shown = await call(route, {"id": request.path_params["id"]})
+        parts = await anyio.to_thread.run_sync(render, shown[field])
     except Exception as error:  # noqa: BLE001  the server lives on
         return api.answer_error(error)
     return api.answer_json({**shown, **parts})

@@ -1,4 +1,4 @@
-"""The live stream: what changes in the vault, to every page that is open, as server-sent events.
+"""The live streams: what changes in the vault, to every page that is open, and the events of a run, as server-sent events.
 
 The id of an event is the cursor of the change feed, which is valid across processes: a browser that comes back,
 also to a server that was started anew, gives the last one that it has seen, and misses nothing.
@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
+from starlette.responses import Response, StreamingResponse
+
+from cortex.core.model.layout import ACTIVE
+from cortex.core.model.problem import CortexError
+from cortex.core.runs.run_note import ENDED
+from cortex.vault.locate import Vault
+from cortex.vault.runs import run_state
+
 POLL_SECONDS, HEARTBEAT_SECONDS = 0.4, 15.0
-_Feed = Callable[
-    [str], Awaitable[dict[str, Any]]
-]  # the changes since a cursor, as the verb answers
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 3.0  # between two looks at a run: the least, and the most
+# What a verb answers: changes since a cursor, or a run and its events with what is given beside.
+_Feed = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
 class LiveStream:
@@ -65,3 +75,42 @@ def _event(answer: dict[str, Any]) -> bytes:
     kind = "resync" if answer["resync"] else "change"
     data = json.dumps({"changes": answer["changes"], "cursor": answer["cursor"]})
     return f"event: {kind}\nid: {answer['cursor']}\ndata: {data}\n\n".encode()
+
+
+def answer_run(vault: Vault, look: _Feed, first: dict[str, Any]) -> Response:
+    """The events of a run, as `look` answers them, from those of `first` on. A browser that asks for what comes behind
+    the end of a run has seen it all: it is to ask no more."""
+    if not first["events"] and _is_over(first):
+        return Response(status_code=204)
+    return StreamingResponse(_run_messages(vault, look), media_type="text/event-stream")
+
+
+async def _run_messages(vault: Vault, look: _Feed) -> AsyncIterator[bytes]:
+    """A message for each event, whose id is its number, as soon as it is on the disk; the last is the terminal
+    one, after which the note is moved to where it stays."""
+    given: dict[str, object] = {}
+    with suppress(CortexError, OSError), run_state.pokes(vault) as pokes:
+        while True:
+            answer = await look(given)
+            for event in answer["events"]:
+                given = {"from": event["seq"] + 1}
+                yield f"id: {event['seq']}\ndata: {json.dumps(event)}\n\n".encode()
+            if _is_over(answer):
+                return
+            yield b": here\n\n"
+            await _poked(pokes)
+
+
+def _is_over(answer: dict[str, Any]) -> bool:
+    run = answer["runs"][0]
+    return run["status"] in ENDED and f"/{ACTIVE}/" not in f"/{run['path']}"
+
+
+async def _poked(pokes: socket.socket | None) -> None:
+    """Wait until there may be an event more; a poke may be lost."""
+    with suppress(TimeoutError, BlockingIOError):
+        if pokes:
+            await asyncio.wait_for(asyncio.get_running_loop().sock_recv(pokes, 64), _LOOK_SECONDS)
+        await asyncio.sleep(_PAUSE_SECONDS if pokes else POLL_SECONDS)
+        while pokes:
+            pokes.recv(64)

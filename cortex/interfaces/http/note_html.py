@@ -30,22 +30,23 @@ _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "code": {"class"}, "span
 def render_note(text: str) -> dict[str, Any]:
     """`fields`, the properties of a note, and `html`, its text below its heading."""
     note = notes.read(text.encode("utf-8", "surrogatepass"))
-    return {"fields": dict(note.fields), "html": _render(note.text_below_title)}
+    return {"fields": dict(note.fields), **render_text(note.text_below_title)}
 
 
-def _render(text: str) -> str:
-    """The markdown as HTML. Links to notes lead to their pages; an image is its name."""
+def render_text(text: str) -> dict[str, Any]:
+    """`html`, the markdown as such. Links to notes lead to their pages; an image is its name."""
     try:
         html = _renderer().render(text) if len(text) <= MAX_RENDERED_CHARS else ""
     except RecursionError:  # lists in lists, some hundred deep
         html = ""
     if not html:
-        return f"<pre>{escape(text)}</pre>"
-    return nh3.clean(
+        return {"html": f"<pre>{escape(text)}</pre>"}
+    html = nh3.clean(
         html,
         tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )  # fmt: skip
+    return {"html": html}
 
 
 @cache

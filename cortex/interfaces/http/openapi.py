@@ -55,7 +55,8 @@ def _operation(route: Route, schemas: _Json) -> _Json:
         name: _narrowed(schema, is_required=name in required)
         for name, schema in arguments["properties"].items()
     }
-    answer = schema_of_verb(route.verb).answer
+    answer = {"type": "string"} if route.is_stream else schema_of_verb(route.verb).answer
+    kind = "text/event-stream" if route.is_stream else "application/json"
     schemas.update(_with_components(answer.get("$defs", {})))
     has_body = route.method in BODY_METHODS
     in_path = route.path_names
@@ -71,8 +72,9 @@ def _operation(route: Route, schemas: _Json) -> _Json:
         "responses": {
             str(route.status): {
                 "description": "what the verb answers",
-                "content": {"application/json": {"schema": _with_components({**answer, "$defs": None})}},
+                "content": {kind: {"schema": _with_components({**answer, "$defs": None})}},
             },
+            **({"204": {"description": "there is nothing more"}} if route.is_stream else {}),
             **{code: _refusal(why) for code, why in _REFUSALS.items()},
         },
     }  # fmt: skip

@@ -31,6 +31,7 @@ class Route(NamedTuple):
     only: tuple[str, ...] = ()  # parameters; none: all that a server offers
     fixed: Mapping[str, object] = {}
     status: int = 200  # of an answer
+    is_stream: bool = False  # answers the events of a run as they come
 
     @property
     def path_names(self) -> list[str]:

@@ -19,6 +19,7 @@ from textual.widgets.option_list import Option
 
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import CortexError
+from cortex.core.runs.run_note import REQUESTED, RUNNING, is_run_id
 from cortex.core.text.tables import read_sections
 from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.cli.hint import HintedCall, read_calls
@@ -153,6 +154,9 @@ class PageScreen(Screen[None]):
     def _watch(self) -> None:
         if not (self.app.is_headless or os.isatty(0)):
             self.app.exit()  # a terminal that closes signals to those alone whose session it led
+        shown = {one.get("status") for one in (*self._rows, self.page.of)}
+        if self.is_current and "rows" not in self._waiting and shown & {REQUESTED, RUNNING}:
+            self.load()
         if self.is_current and "changes" not in self._waiting:
             self._ask("changes", self._show_changes, "changes", {"since": self.app.cursor})
 
@@ -240,6 +244,7 @@ class PageScreen(Screen[None]):
             "focus_next": bool(self._rows),
         }
         has_note = bool(row.name) or action not in ("open", "page", "write")
+        has_note &= not is_run_id(row.name) or action not in ("page", "write")
         return has_note and fits.get(str(given[0]) if action == "write" else action, True)
 
     def on_option_list_option_highlighted(self) -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 from textual.content import Content
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES
+from cortex.core.runs.run_note import is_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import render
@@ -56,11 +57,14 @@ PAGES = (
     ScreenPage("Sessions", "session", {"action": "list", "number": MOST}),
     ScreenPage("Archive", "search", {"status": SET_ASIDE_STATUSES, "number": MOST}),
     ScreenPage("Health", "doctor", {}),
+    ScreenPage("Runs", "run", {"action": "list", "number": MOST}, beside="costs"),
 )
 
 
 def page_of(verb: str, row: Row) -> ScreenPage:
-    """The answer of show, timeline or graph to the note of a row."""
+    """The answer of show, timeline or graph to the note of a row; of a run its log."""
+    if is_run_id(row.name):
+        return ScreenPage(row.title, "run", {"action": "show", "name": row.name}, "run", row)
     if verb == "show" and row.get("type") == "session":
         given: dict[str, object] = {"action": "show", "name": row.get("id")}
         return ScreenPage(row.title, "session", given, beside="session", of=row)
@@ -71,7 +75,7 @@ def page_of(verb: str, row: Row) -> ScreenPage:
 
 def rows_of(verb: str, answer: Any, width: int) -> list[Row]:
     """The answer as rows of so many columns; none where it holds no note."""
-    makers = {"brief": _briefing_rows, "graph": _graph_rows, "doctor": _problem_rows}
+    makers = {"brief": _briefing_rows, "graph": _graph_rows, "doctor": _problem_rows, "run": _runs}
     rows = [] if verb == "show" else list(makers.get(verb, _hit_rows)(answer, width))
     if rows and verb != "doctor" and answer.problems:  # the first: Health has all
         rows += [_heading("Problems"), *_problem_rows(answer, width)][:4]
@@ -118,6 +122,12 @@ def _problem_rows(answer: Any, _: int) -> Iterator[Row]:
         hint = f"\n  {DIM}{escape(one.hint)}{OFF}" if one.hint else ""
         text = f"{YELLOW}{escape(one.where)}{OFF}: {escape(one.message)}{hint}"
         yield Row(_painted(text), one.where if ".md" in one.where else "", escape(one.where), one)
+
+
+def _runs(answer: Any, _: int) -> Iterator[Row]:
+    for one in answer.runs if not answer.events else ():  # else it is one, with its log
+        text = render.marked_text("run", answer._replace(runs=(one,), problems=()))
+        yield Row(_painted(text), one.id, escape(one.agent), one)
 
 
 def _heading(text: str, more: str = "") -> Row:

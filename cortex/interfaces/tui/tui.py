@@ -24,10 +24,10 @@ class TuiResult(NamedTuple):
 def tui(vault: Vault, caller: Caller, query: QueryText = "") -> TuiResult:
     """Look at the vault in the terminal, and act on what you see.
 
-    1 is home with the briefing, 2 recent notes, 3 sessions, 4 the archive, 5 problems. / or s
-    searches as you type. Enter opens a note or session; t shows what was noted around it, g what it
-    is connected to. d marks an action as done, p pins, a archives, r restores, u takes a change
-    back. Esc or q goes back, ? lists the keys. It needs the package textual, an extra.
+    1 is home with the briefing, 2 recent notes, 3 sessions, 4 the archive, 5 problems, 6 runs of
+    agents. / or s searches as you type. Enter opens a note, session or run; t shows what was noted
+    around it, g what it is connected to. d marks an action as done, p pins, a archives, r restores,
+    u takes a change back. Esc or q goes back, ? lists the keys. It needs the package textual, an extra.
 
     query: what to search for at once; without it home opens
 

@@ -28,6 +28,7 @@ class RunLine(NamedTuple):
     agent: str
     status: str  # requested, running, finished, failed, skipped, stopped
     created: Time
+    prompt: str = ""  # its first words
     provider: str = ""
     model: str = ""
     facet: str = ""
@@ -53,7 +54,7 @@ def line_of(run: Run) -> RunLine:
     is_active = state.status == REQUESTED and f"/{ACTIVE}/" in f"/{run.path}"
     return RunLine(
         id=run.id, agent=run.request.agent, status=RUNNING if is_active else state.status,
-        created=run.created, provider=state.provider or run.request.provider,
+        created=run.created, prompt=shorten(one_line(run.request.prompt), _MAX_SHOWN_CHARS), provider=state.provider or run.request.provider,
         model=state.model, facet=run.request.facet, period=run.request.period or run.request.day,
         session_id=state.session_id or run.request.session_id, chat_id=run.request.chat_id, seconds=round(state.seconds, 1), tokens_in=state.tokens_in,
         tokens_out=state.tokens_out, tokens_cached=state.tokens_cached, cost_usd=state.cost_usd,

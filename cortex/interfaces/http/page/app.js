@@ -8,7 +8,7 @@ import { button, closeLine, command, copyButton, count, facts, fill, h, shown } 
 const VIEWS = {
   search: "Search", briefing: "Briefing", review: "Review", actions: "Actions",
   meetings: "Meetings", session: "Sessions", calendar: "Calendar", changed: "Changed",
-  live: "Live", problems: "Problems", record: "", graph: "",
+  live: "Live", runs: "Runs", problems: "Problems", record: "", graph: "",
 };
 const KEYS = [
   ["/ or Ctrl K", "search"], ["j k", "down and up in a list"], ["Enter", "open"],

@@ -24,6 +24,7 @@ export const twin = ({ id }) => `/api/rendered/${encodeId(id)}`;
 
 export async function show(main, { id }, app) {
   const note = await get(twin({ id }), {}, { signal: app.signal });
+  if (note.type === "run") return app.navigate(viewOf("runs", note.id), { replace: true });
   app.setTitle(note.title);
   const view = {
     note, app, isEditing: false, version: note.version, // the one that a change is of
