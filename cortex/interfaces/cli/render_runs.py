@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.runs.run_event import event_line
-from cortex.core.text.strings import format_count
+from cortex.core.text.strings import format_count, shorten
 from cortex.interfaces.cli.text import bold, dim, hint, path, problem_lines, yellow
 from cortex.interfaces.escape_terminal import escape
 
+_MAX_PROMPT = 60  # characters of it in a list
 _SIGNS = {"finished": "✓", "failed": "✗", "stopped": "✗", "skipped": "–", "running": "…"}
 
 
@@ -35,7 +36,7 @@ def _run_lines(one: Any) -> Iterable[str]:
     status = (
         one.status if one.status in ("finished", "running", "requested") else yellow(one.status)
     )
-    about = "  ".join(filter(None, (one.facet, one.period)))
+    about = "  ".join(filter(None, (one.facet, one.period, shorten(one.prompt, _MAX_PROMPT))))
     head = (
         f"{_SIGNS.get(one.status, '·')} {one.created[:10]} {one.created[11:16]}  {bold(one.agent)}"
     )

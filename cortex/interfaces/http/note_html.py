@@ -41,12 +41,11 @@ def render_text(text: str) -> dict[str, Any]:
         html = ""
     if not html:
         return {"html": f"<pre>{escape(text)}</pre>"}
-    html = nh3.clean(
+    return {"html": nh3.clean(
         html,
         tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
-    )  # fmt: skip
-    return {"html": html}
+    )}  # fmt: skip
 
 
 @cache

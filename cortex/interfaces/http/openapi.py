@@ -56,7 +56,6 @@ def _operation(route: Route, schemas: _Json) -> _Json:
         for name, schema in arguments["properties"].items()
     }
     answer = {"type": "string"} if route.is_stream else schema_of_verb(route.verb).answer
-    kind = "text/event-stream" if route.is_stream else "application/json"
     schemas.update(_with_components(answer.get("$defs", {})))
     has_body = route.method in BODY_METHODS
     in_path = route.path_names
@@ -72,7 +71,7 @@ def _operation(route: Route, schemas: _Json) -> _Json:
         "responses": {
             str(route.status): {
                 "description": "what the verb answers",
-                "content": {kind: {"schema": _with_components({**answer, "$defs": None})}},
+                "content": {"text/event-stream" if route.is_stream else "application/json": {"schema": _with_components({**answer, "$defs": None})}},
             },
             **({"204": {"description": "there is nothing more"}} if route.is_stream else {}),
             **{code: _refusal(why) for code, why in _REFUSALS.items()},

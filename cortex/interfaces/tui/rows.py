@@ -126,8 +126,8 @@ def _problem_rows(answer: Any, _: int) -> Iterator[Row]:
 
 def _runs(answer: Any, _: int) -> Iterator[Row]:
     for one in answer.runs if not answer.events else ():  # else it is one, with its log
-        text = render.marked_text("run", answer._replace(runs=(one,), problems=()))
-        yield Row(_painted(text), one.id, escape(one.agent), one)
+        alone = answer._replace(runs=(one._replace(output=""),), problems=())
+        yield Row(_painted(render.marked_text("run", alone)), one.id, escape(one.agent), one)
 
 
 def _heading(text: str, more: str = "") -> Row:

@@ -12,6 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ import pytest
 from textual.events import Key
 from textual.widgets import Input, OptionList, Static
 
+from cortex.core.runs.run_note import RunRequest
 from cortex.interfaces.tui import app
 from cortex.interfaces.tui.app import PageScreen, VaultApp
 from cortex.interfaces.tui.rows import PAGES
 from cortex.operations import VERBS
 from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files
 from cortex.vault.state import access_log
 from tests.conftest import run_cortex
 
@@ -180,6 +183,7 @@ SCREENS = {
     ("3", "enter"): ("Make the checkout", "Why is it charged"),
     ("4",): ("Archive (1)", "The cart lives in Redis"),
     ("5",): ("Health", "no problems"),
+    ("6",): ("Runs", "no runs"),
     ("question_mark",): ("Keys", "these keys"),
 }
 
@@ -518,6 +522,34 @@ def test_search_pick_chooses_in_the_view_and_prints_the_path_into_a_pipe(shop) -
     assert terminal.end() == 0
     with os.fdopen(ours) as file:
         assert file.read() == "records/gotcha/retries-bbbbbb.md\n"
+
+
+def test_runs_are_listed_with_their_costs_and_one_is_shown_with_its_log(vault) -> None:
+    id_, now = "run-20261120t171643z-0193ee", "2026-11-20T17:16:43Z"
+    run_files.add_request(vault, id_, RunRequest("default", f"Say {EVIL}", facet="shop"), now)
+
+    async def steps(seen: Seen) -> None:
+        await seen.press("6")
+        assert "2026-11-20 17:16  default  requested  shop" in seen.text("rows")
+        assert "no runs" in seen.text("text")  # none has cost anything
+        for key in "tgdpar":  # it is no note
+            await seen.press(key)
+        await seen.press("enter")
+        assert seen.text("head") == "default"
+        assert "Say bad" in seen.text("text")
+        assert "17:16:43  request by somebody" in seen.text("text")
+        assert "\x1b" not in seen.text("text")
+        with closing(run_files.claim(vault, id_)) as active:
+            active.append({"event": "finish", "result": "All is said."}, now, str)
+        for _ in range(300):  # it is looked at as long as it runs
+            await asyncio.sleep(0.02)
+            if "All is said." in seen.text("text"):
+                break
+        assert "All is said." in seen.text("text")
+        await seen.press("escape")
+        assert seen.text("head") == "Runs"
+
+    look(vault, steps)
 
 
 def test_keys_name_actions_and_pages_name_verbs() -> None:
