@@ -3,7 +3,6 @@ models by tier, prices, limits. No note of a vault can name any of it."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -11,9 +10,14 @@ from typing import Any
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_config import TIERS
-from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
-from cortex.vault.user_settings import load_table, settings_file
+from cortex.vault.user_settings import (
+    FLAG,
+    add_problem,
+    load_table,
+    read_forms,
+    settings_file,
+)
 
 NDJSON, OPENAI_COMPATIBLE = "ndjson", "openai-compatible"
 PROTOCOLS = ("claude", "codex", "gemini", NDJSON, OPENAI_COMPATIBLE)
@@ -33,7 +37,7 @@ _NUMBER = r"[0-9]{1,6}(?:\.[0-9]{1,9})?"
 _TIER, _MODEL = (f'"(?:{"|".join(TIERS)})"', "pro, flash or lite"), (_TEXT, "the name of a model")
 _PRICES = dict.fromkeys(("input", "output", "cached"), (_NUMBER, "dollars for a million tokens"))
 _AGENT_FORMS = {
-    "schedules": ("true|false", "true or false"),
+    "schedules": FLAG,
     "requests": (r'\[(?:"(?:mcp|http)"(?:, )?)*\]', 'a list of "mcp" and "http"'),
     "provider": (_TEXT, "the name of a provider"),
     "slots": ("[1-9]|[12][0-9]|3[0-2]", "a number from 1 to 32"),
@@ -95,12 +99,12 @@ def load_agents() -> tuple[AgentSettings, list[Problem]]:
             return AgentSettings(provider=""), [problem]
     agents, tiers, providers, prices = (table for table, _ in tables)
     said = {key: value for key, value in agents.items() if key != "contexts"}
-    values = _read("agents", said, _AGENT_FORMS, problems)
+    values = read_forms("agents", said, _AGENT_FORMS, problems)
     if "provider" in said:
         values.setdefault("provider", "")
     contexts: Any = agents.get("contexts", {})
     forms = dict.fromkeys(contexts if isinstance(contexts, dict) else (), _TIER)
-    contexts = _read("agents.contexts", contexts, forms, problems)
+    contexts = read_forms("agents.contexts", contexts, forms, problems)
     return AgentSettings(
         **values, contexts={**_CONTEXTS, **dict.fromkeys(forms, ""), **contexts},
         providers=_read_providers(providers, tiers, problems),
@@ -131,20 +135,20 @@ def resolve_model(settings: AgentSettings, name: str, provider: str, tier: str, 
 def _read_providers(said: Mapping[str, Any], tiers: Any, problems: list[Problem]) -> dict[str, ProviderSettings]:  # fmt: skip
     models: dict[str, dict[str, str]] = {name: {} for name in said}
     models |= {name: dict(zip(TIERS, one, strict=True)) for name, (_, one) in _SHIPPED.items()}
-    for tier, table in _read("tiers", tiers, dict.fromkeys(TIERS, (r"\{.*\}", "a table")), problems).items():  # fmt: skip
-        chosen = _read(f"tiers.{tier}", table, dict.fromkeys(models, _MODEL), problems)
+    for tier, table in read_forms("tiers", tiers, dict.fromkeys(TIERS, (r"\{.*\}", "a table")), problems).items():  # fmt: skip
+        chosen = read_forms(f"tiers.{tier}", table, dict.fromkeys(models, _MODEL), problems)
         for name in table.keys() & models.keys():
             models[name][tier] = chosen.get(name, "")
     found = {}
     for name, by_tier in models.items():
         place, before = f"providers.{name}", len(problems)
-        values = _read(place, said.get(name, {}), _PROVIDER_FORMS, problems)
+        values = read_forms(place, said.get(name, {}), _PROVIDER_FORMS, problems)
         protocol = values.setdefault("protocol", _SHIPPED.get(name, ("",))[0])
         needed = {NDJSON: "command", OPENAI_COMPATIBLE: "url", "": "protocol"}.get(protocol, "")
         if not re.fullmatch("[a-z0-9]+(?:-[a-z0-9]+)*", name):
-            _add(problems, place, "is no name", "use lower-case letters, digits and `-`")
+            add_problem(problems, place, "is no name", "use lower-case letters, digits and `-`")
         elif needed and not values.get(needed) and len(problems) == before:
-            _add(problems, place, f"has no {needed}", f"it is {_PROVIDER_FORMS[needed][1]}")
+            add_problem(problems, place, f"has no {needed}", f"it is {_PROVIDER_FORMS[needed][1]}")
         if len(problems) == before:
             found[name] = ProviderSettings(name=name, models=by_tier, **values)
     return found
@@ -154,28 +158,11 @@ def _read_prices(said: Mapping[str, Any], problems: list[Problem]) -> dict[str, 
     found = {}
     for model, table in said.items():
         place, before = f'prices."{model[:80]}"', len(problems)
-        values = _read(place, table, _PRICES, problems)
+        values = read_forms(place, table, _PRICES, problems)
         if len(problems) == before and not {"input", "output"} <= values.keys():
-            _add(problems, place, "needs input and output", f"they are {_PRICES['input'][1]}")
+            add_problem(
+                problems, place, "needs input and output", f"they are {_PRICES['input'][1]}"
+            )
         if len(problems) == before:
             found[model] = Price(**values)
     return found
-
-
-def _read(place: str, table: Any, forms: Mapping[str, tuple[str, str]], problems: list[Problem]) -> dict[str, Any]:  # fmt: skip
-    """The values of a table that have their form, lists as tuples; all else is a problem."""
-    if not isinstance(table, dict):
-        _add(problems, place, "is no table", f"write [{place}]")
-        return {}
-    said = {key: json.dumps(value, ensure_ascii=False, default=str) for key, value in table.items()}
-    right = {key for key in table if key in forms and re.fullmatch(forms[key][0], said[key])}
-    for key in sorted(table.keys() - right):
-        message, hint = f"{key[:80]} is no setting", one_of(key[:80], (*forms,))
-        if key in forms:
-            message, hint = f"{key[:80]} is not understood", f"it is {forms[key][1]}"
-        _add(problems, place, message, hint)
-    return {key: tuple(v) if isinstance(v := table[key], list) else v for key in right}
-
-
-def _add(problems: list[Problem], place: str, message: str, hint: str) -> None:
-    problems.append(Problem(settings_file(), f"[{place}] {message}", hint))

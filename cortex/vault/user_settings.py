@@ -7,9 +7,11 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text.light import re
+from cortex.core.text.strings import one_of
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, private, user_folders
@@ -17,13 +19,19 @@ from cortex.vault import files, private, user_folders
 WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"  # the folder that a host has open, in what it starts
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
 _MAX_BYTES = 64 * 1024
-_NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
 AGENT, COMMAND = "agent", "command"  # who distills
-_FORMS = {
-    "by": '"agent" or "command"',
-    "command": 'a list of words: command = ["claude", "-p"]',
-    "auto": "true or false",
-    **dict.fromkeys(_NUMBERS, "a number, not below 0"),
+Forms: TypeAlias = Mapping[
+    str, tuple[str, str]
+]  # key -> its value as JSON, and what that is in words
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+FLAG = "true|false", "true or false"
+_DISTILL_FORMS = {
+    "by": ('"(?:agent|command)"', '"agent" or "command"'),
+    "command": (rf'\[(?!""){_TEXT}(?:, {_TEXT})*\]', 'a list of words: ["claude", "-p"]'),
+    "auto": FLAG,
+    "timeout": (f"(?!0){_NUMBER}", "seconds, at least 1"),
+    **dict.fromkeys(("runs_per_day", "dollars_per_day"), (_NUMBER, "a number, not below 0")),
 }
 
 _SEMANTIC_VARIABLES = {
@@ -64,9 +72,8 @@ def load_distill() -> tuple[DistillSettings, list[Problem]]:
     """The settings below `[distill]`, and what is wrong with them. If they cannot be
     read, the defaults, which have no command."""
     table, problem = load_table("distill")
-    return (
-        _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])
-    )
+    problems = [problem] if problem else []
+    return DistillSettings(**read_forms("distill", table, _DISTILL_FORMS, problems)), problems
 
 
 def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
@@ -75,14 +82,8 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
     table, problem = load_table("semantic")
     if problem is not None:
         return SemanticSettings("off"), [problem]
-    names = SemanticSettings._fields
-    chosen = {key: one for key, one in table.items() if key in names and isinstance(one, str)}
-    hint = f"write a text for one of {', '.join(names)}"
-    problems = [
-        Problem(settings_file(), f"[semantic] {key} is not understood", hint)
-        for key in table
-        if key not in chosen
-    ]
+    forms, problems = dict.fromkeys(SemanticSettings._fields, (_TEXT, "a text")), list[Problem]()
+    chosen = read_forms("semantic", table, forms, problems)
     chosen |= {
         key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
     }
@@ -109,26 +110,24 @@ def load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
     return table, None
 
 
-def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:
-    chosen, problems = dict[str, Any](), list[Problem]()
-    for key, value in table.items():
-        if _fits(key, value):
-            chosen[key] = tuple(value) if isinstance(value, list) else value
-        else:
-            form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
-            problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
-    return DistillSettings(**chosen), problems
+def read_forms(place: str, table: Any, forms: Forms, problems: list[Problem]) -> dict[str, Any]:
+    """The values of a table that have their form, lists as tuples; all else is a problem."""
+    if not isinstance(table, dict):
+        add_problem(problems, place, "is no table", f"write [{place}]")
+        return {}
+    said = {key: json.dumps(value, ensure_ascii=False, default=str) for key, value in table.items()}
+    right = {key for key in table if key in forms and re.fullmatch(forms[key][0], said[key])}
+    for key in sorted(table.keys() - right):
+        message, hint = f"{key[:80]} is no setting", one_of(key[:80], (*forms,))
+        if key in forms:
+            message, hint = f"{key[:80]} is not understood", f"it is {forms[key][1]}"
+        add_problem(problems, place, message, hint)
+    return {key: tuple(v) if isinstance(v := table[key], list) else v for key in right}
 
 
-def _fits(key: str, value: Any) -> bool:
-    """Whether a setting below `[distill]` can have a value."""
-    if key == "command":
-        is_list = isinstance(value, list) and all(isinstance(word, str) for word in value)
-        return is_list and bool(value and value[0])
-    if key in _NUMBERS:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and bool(value >= (key == "timeout"))
-    return isinstance(value, bool) if key == "auto" else key == "by" and value in (AGENT, COMMAND)
+def add_problem(problems: list[Problem], place: str, message: str, hint: str) -> None:
+    """Add what is wrong at a place in the user's settings."""
+    problems.append(Problem(settings_file(), f"[{place}] {message}", hint))
 
 
 def add_distill_setting(name: str, value: str | Sequence[str]) -> str:

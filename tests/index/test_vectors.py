@@ -377,7 +377,7 @@ def test_a_persons_own_settings(vault_from, caller, server, monkeypatch) -> None
     monkeypatch.delenv("CORTEX_EMBEDDER_MODEL")
     done = embed(vault, caller)
     assert done.model.startswith("ours of 127.0.0.1")
-    assert [one.message for one in done.problems] == ["[semantic] number is not understood"]
+    assert [one.message for one in done.problems] == ["[semantic] number is no setting"]
     path.write_text('[semantic]\nembedder = "word2vec"\n')
     with pytest.raises(CortexError, match="none that there is"):
         embed(vault, caller)
