@@ -11,13 +11,7 @@ from typing import Any
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.runs.run_config import TIERS
 from cortex.core.text.value import NamedTuple
-from cortex.vault.user_settings import (
-    FLAG,
-    add_problem,
-    load_table,
-    read_forms,
-    settings_file,
-)
+from cortex.vault.user_settings import FLAG, add_problem, load_table, read_forms, settings_file
 
 NDJSON, OPENAI_COMPATIBLE = "ndjson", "openai-compatible"
 PROTOCOLS = ("claude", "codex", "gemini", NDJSON, OPENAI_COMPATIBLE)
@@ -160,9 +154,8 @@ def _read_prices(said: Mapping[str, Any], problems: list[Problem]) -> dict[str, 
         place, before = f'prices."{model[:80]}"', len(problems)
         values = read_forms(place, table, _PRICES, problems)
         if len(problems) == before and not {"input", "output"} <= values.keys():
-            add_problem(
-                problems, place, "needs input and output", f"they are {_PRICES['input'][1]}"
-            )
+            hint = f"they are {_PRICES['input'][1]}"
+            add_problem(problems, place, "needs input and output", hint)
         if len(problems) == before:
             found[model] = Price(**values)
     return found

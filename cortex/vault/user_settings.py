@@ -20,9 +20,8 @@ WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"  # the folder that a host has open, in w
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
 _MAX_BYTES = 64 * 1024
 AGENT, COMMAND = "agent", "command"  # who distills
-Forms: TypeAlias = Mapping[
-    str, tuple[str, str]
-]  # key -> its value as JSON, and what that is in words
+# Key -> the form of its value as JSON, and what it is in words.
+Forms: TypeAlias = Mapping[str, tuple[str, str]]
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
 FLAG = "true|false", "true or false"

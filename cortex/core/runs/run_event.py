@@ -138,10 +138,7 @@ def visible_text(event: RunEvent) -> str:
     says: tuple[str, object]
     match event["event"]:
         case "request":
-            names = event.get("env")
-            env = (
-                f", env: {', '.join(map(str, names))}" if isinstance(names, list) and names else ""
-            )
+            env = f", env: {_plain(event['env'])}" if event.get("env") else ""
             says = "request", f"by {event.get('requested_by') or 'somebody'}{env}"
         case "start":
             says = "start", f"{event.get('model') or event.get('provider') or ''}"

@@ -16,11 +16,12 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
-DEFAULT_AGENT = "default"  # needs no note
 REQUESTED, RUNNING, FINISHED, FAILED, SKIPPED, STOPPED = (
     "requested", "running", "finished", "failed", "skipped", "stopped",
 )  # fmt: skip
 ENDED = (FINISHED, FAILED, SKIPPED, STOPPED)
+# Of usage in events -> of a state.
+USAGE_FIELDS = {"input": "tokens_in", "output": "tokens_out", "cached": "tokens_cached"}
 UNKNOWN = "unknown"  # what a run cost, where nobody says
 _RUN_ID_RE = lazy_re(r"run-(\d{4})(\d\d)(\d\d)t\d{6}z-[0-9a-f]{6}")
 _LOG, _RESULT = "## Log", "## Result"
@@ -154,11 +155,7 @@ def _ending(event: RunEvent) -> dict[str, Any]:
 def _usage_of(event: RunEvent) -> dict[str, Any]:
     usage, cost = event.get("usage"), event.get("cost_usd")
     found: dict[str, Any] = {}
-    for key, name in (
-        ("input", "tokens_in"),
-        ("output", "tokens_out"),
-        ("cached", "tokens_cached"),
-    ):
+    for key, name in USAGE_FIELDS.items():
         value = usage.get(key) if isinstance(usage, dict) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
             found[name] = int(value)
@@ -217,8 +214,7 @@ def _frontmatter(id_: str, request: RunRequest, state: RunState, created: str, o
         "output": f"[[{output}]]" if output and "/" not in output else output, "created": created,
     }  # fmt: skip
     if state.status == REQUESTED:
-        asked = request._asdict().keys() & {"output", "output_path"}
-        fields |= {key: getattr(request, key) for key in sorted(asked)}
+        fields |= {"output": request.output, "output_path": request.output_path}
     lines = []
     for key, value in fields.items():
         if isinstance(value, int | float) and value:

@@ -47,8 +47,10 @@ _INSTRUCTIONS = {path.casefold() for path in foreign_settings.AGENT_PATHS}
 
 
 def get_agent(vault: Vault, name: str, data: bytes | None = None) -> Agent:
-    """The agent of a note, which may have been read. Raises `NotFoundError`, and `InvalidInputError` with
-    its first problem."""
+    """The agent of a note, which may have been read, or the one that needs none. Raises `NotFoundError`,
+    and `InvalidInputError` with its first problem."""
+    if name == DEFAULT_NAME:
+        return Agent(DEFAULT_NAME)
     data = trust.read_agent_file(vault, name) if data is None else data
     agent, problems = agent_note.read_agent(data, trust.agent_path(vault, name))
     if problems:
@@ -93,9 +95,7 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     `CortexError` for an agent with problems, and for what the request or the settings get wrong."""
     settings = agent_settings.load_agents()[0]
     data, base, is_trusted = trust.read(vault, request.agent)
-    agent = Agent(DEFAULT_NAME)
-    if request.agent != DEFAULT_NAME:
-        agent = get_agent(vault, request.agent, data)
+    agent = get_agent(vault, request.agent, data)
     for name, _ in agent.env:
         if fault := agent_note.env_fault(name, settings.env):
             raise InvalidInputError(fault, "take it out, or give it under another name")

@@ -9,8 +9,8 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import QUEUE
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.runs.agent_note import BASE_NAME, Agent
-from cortex.core.runs.run_note import DEFAULT_AGENT, RunRequest, make_run_id
+from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME
+from cortex.core.runs.run_note import RunRequest, make_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.operations.runs.prepare import get_agent, get_facet, local_time, output_path
@@ -59,10 +59,9 @@ def request_run(
     size = len(request.prompt.encode("utf-8", "surrogatepass"))
     if size > MAX_PROMPT_BYTES:
         hint = "put the text into a note, and name that in the prompt"
-        raise InvalidInputError(
-            f"the prompt is {size:,} bytes; a run takes {MAX_PROMPT_BYTES:,}", hint
-        )
-    if request.agent == DEFAULT_AGENT and not request.prompt:
+        message = f"the prompt is {size:,} bytes; a run takes {MAX_PROMPT_BYTES:,}"
+        raise InvalidInputError(message, hint)
+    if request.agent == DEFAULT_NAME and not request.prompt:
         raise InvalidInputError("what is it to do?", 'cortex run start default "…"')
     _check(vault, request, caller.now)
     request = request._replace(prompt=sanitize_text(request.prompt), env=tuple(sorted(values)))
@@ -77,11 +76,9 @@ def request_run(
 
 def _check(vault: Vault, request: RunRequest, now: str) -> None:
     """Raise `CortexError` for a request that no run could answer."""
-    agent = (
-        get_agent(vault, request.agent) if request.agent != DEFAULT_AGENT else Agent(request.agent)
-    )
+    agent = get_agent(vault, request.agent)
     if not trust.is_trusted(vault, request.agent):
-        name = request.agent if request.agent != DEFAULT_AGENT else BASE_NAME
+        name = request.agent if request.agent != DEFAULT_NAME else BASE_NAME
         message = f"{name} is new, or not as you trusted it"
         raise InvalidInputError(message, cortex_command("trust", name))
     if request.facet:
@@ -92,12 +89,8 @@ def _check(vault: Vault, request: RunRequest, now: str) -> None:
     )  # fmt: skip
     day = request.day or f"{local_time(now):%Y%m%d}"
     output = output_path(vault, request, day, request.output or agent.output)
-    if (
-        output
-        and not request.refresh
-        and not request.session_id
-        and files.exists(vault.root, output)
-    ):
+    may_be_there = request.refresh or request.session_id
+    if output and not may_be_there and files.exists(vault.root, output):
         raise ConflictError(f"{output} is there already", "--refresh makes it anew")
 
 
@@ -109,9 +102,8 @@ def _is_same(vault: Vault, id_: str, request: RunRequest, values: Mapping[str, s
         run = run_files.find_run(vault, id_)
     except NotFoundError:
         return False
-    asked = run_files.load_event(vault, run, run.events[0]) if run.events else {}
-    before = run.request._replace(prompt=str(asked.get("prompt", "")), requested_by="")
-    return before == request._replace(requested_by="")
+    before = run_files.load_request(vault, run)
+    return before._replace(requested_by="") == request._replace(requested_by="")
 
 
 def _write(vault: Vault, caller: Caller, request: RunRequest, values: Mapping[str, str]) -> str:

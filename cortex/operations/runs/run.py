@@ -11,14 +11,15 @@ from cortex.core.model.layout import ACTIVE
 from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_event import RunEvent
-from cortex.core.runs.run_note import DEFAULT_AGENT, ENDED, STOPPED, Run, RunRequest, is_run_id
+from cortex.core.runs.run_note import ENDED, STOPPED, Run, RunRequest, is_run_id
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.request import request_run, split_env
 from cortex.operations.runs.run_list import RunLine, iter_runs, line_of, list_runs
 from cortex.operations.runs.run_one import run_one
-from cortex.operations.upkeep.recover_runs import close_run, recover_runs
+from cortex.operations.upkeep.recover_runs import end_run, recover_runs
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
 
@@ -80,7 +81,7 @@ def run(
     Example: cortex run list --status failed
     """
     request = RunRequest(
-        name or DEFAULT_AGENT, prompt.strip(), provider, model, tier, facet, day, segment, span, "", output, output_path,
+        name or DEFAULT_NAME, prompt.strip(), provider, model, tier, facet, day, segment, span, "", output, output_path,
         refresh, max_output_tokens, thinking_budget, (), session_id, chat_id, "", caller.source,
     )  # fmt: skip
     if action == "work":
@@ -121,10 +122,9 @@ def _show(
         next_ = start + sum(1 for _ in follow_events(vault, caller, found.id, start, emit=emit))
         found = run_files.find_run(vault, found.id)
         return RunResult((line_of(found),), "ended", next=next_)
-    ends = (found.events[0], found.events[-1]) if found.events else ()
-    asked, last = (run_files.load_event(vault, found, one) for one in ends) if ends else ({}, {})
+    last = run_files.load_event(vault, found, found.events[-1]) if found.events else {}
     events = tuple(one for one in found.events if one["seq"] >= start)
-    said = str(asked.get("prompt", "")), str(last.get("result") or "")
+    said = run_files.load_request(vault, found).prompt, str(last.get("result") or "")
     return RunResult((line_of(found),), "", events, len(found.events), *said)
 
 
@@ -172,12 +172,7 @@ def _stop(vault: Vault, caller: Caller, found: Run, reason: str) -> RunResult:
     run_state.STOPS.write(vault, why, found.id, durable=True)
     active = run_files.claim(vault, found.id) or run_files.take_orphan(vault, found.id)
     if active:
-        try:
-            event = {"event": "error", "error": why, "reason": STOPPED}
-            active.append(event, caller.now[:-1] + ".000Z", sanitize_text)
-            close_run(active)
-        finally:
-            active.close()
+        end_run(active, caller.now, why, STOPPED)
     else:
         for _ in follow_events(vault, caller, found.id, 0, most=30.0):
             continue

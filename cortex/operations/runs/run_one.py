@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, LineSplitter, run_process
@@ -17,10 +18,10 @@ from cortex.core.model.event import RUN, Event, validate
 from cortex.core.model.layout import QUEUE, is_among_briefings
 from cortex.core.model.problem import CortexError, reason_of
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.runs.agent_note import Agent
+from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_event import TERMINAL, decode_json
-from cortex.core.runs.run_note import DEFAULT_AGENT, STOPPED, Run
+from cortex.core.runs.run_note import STOPPED, USAGE_FIELDS, Run
 from cortex.core.text.strings import shorten
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import resolve_project
@@ -47,25 +48,12 @@ _MAX_CHAIN = 1000  # runs that go on with each other
 _LINGER_SECONDS = 3.0  # for a program that has said its last word
 
 
-def start_queued(vault: Vault) -> list[str]:
-    """Start a runner for each request of this user's that waits, as far as slots may be free; their ids."""
-    slots = agent_settings.load_agents()[0].slots
-    waiting = [id_ for id_ in run_files.list_runs(vault, QUEUE) if is_own(vault, id_)]
-    for id_ in waiting[:slots]:
-        start_detached(vault, "run", "work", id_)
-    return waiting[:slots]
-
-
-def is_own(vault: Vault, id_: str) -> bool:
-    """Whether this user asked for a run on this machine."""
-    return run_state.values_of(vault, id_) is not None
-
-
 def run_one(vault: Vault, caller: Caller, id_: str) -> str:
     """Take a request and run it to its end; the path of its note. Empty where no slot is free, or where it
     is somebody else's. Then see to those that wait."""
-    with run_state.free_slot(vault, agent_settings.load_agents()[0].slots) as is_free:
-        if not is_free or not is_own(vault, id_):
+    slots = agent_settings.load_agents()[0].slots
+    with run_state.free_slot(vault, slots) as is_free:
+        if not is_free or run_state.values_of(vault, id_) is None:
             return ""
         active = run_files.claim(vault, id_)
         if active is None:
@@ -74,7 +62,10 @@ def run_one(vault: Vault, caller: Caller, id_: str) -> str:
             path = _Runner(vault, caller, active).run()
         finally:
             active.close()
-    start_queued(vault)
+    waiting = run_files.list_runs(vault, QUEUE)
+    own = [one for one in waiting if run_state.values_of(vault, one) is not None]
+    for one in own[:slots]:
+        start_detached(vault, "run", "work", one)
     return path
 
 
@@ -99,25 +90,23 @@ class _Runner:
 
     def run(self) -> str:
         """Run the agent, and keep what comes of it; the path of its note."""
-        request = self.active.request
         here = run_files.find_run(self.vault, self.active.id)
-        asked = run_files.load_event(self.vault, here, self.active.events[0])
-        request = request._replace(prompt=str(asked.get("prompt", "")))
-        config, trouble = None, dict[str, Any]()
+        request, config = run_files.load_request(self.vault, here), None
         try:
             config = prepare_config(self.vault, self._now_caller(), request)
             config = config._replace(agent_id=self.active.id)
             if config.skipped:
                 self.ending = {"event": "finish", "skipped": config.skipped}
             elif wrong := validate_config(config):
-                trouble = {"event": "error", "error": wrong[0].message, "reason": "refused"}
+                self.ending = {"event": "error", "error": wrong[0].message, "reason": "refused"}
             else:
                 self._run_program(config)
         except CortexError as error:
-            trouble = {"event": "error", "error": _with_hint(error), "reason": "refused"}
+            why = f"{error.message}; {error.hint}" if error.hint else error.message
+            self.ending = {"event": "error", "error": why, "reason": "refused"}
         except OSError as error:
-            trouble = {"event": "error", "error": reason_of(error), "reason": "system"}
-        ending = dict(trouble or self.ending or {"event": "error", "error": "there is no end"})
+            self.ending = {"event": "error", "error": reason_of(error), "reason": "system"}
+        ending = dict(self.ending or {"event": "error", "error": "there is no end"})
         output = ""
         if config and ending["event"] == "finish" and not ending.get("skipped"):
             ending, output = self._keep_result(config, ending)
@@ -139,7 +128,8 @@ class _Runner:
     def _run_program(self, config: RunConfig) -> None:
         """Run the program of the provider until it has said its last word, or was ended."""
         provider, chain = self.settings.providers[config.provider], self._chain()
-        self.reader = new_reader(provider, _usage_of_all(chain))
+        before = {key: sum(getattr(one.state, field) for one in chain) for key, field in USAGE_FIELDS.items()}  # fmt: skip
+        self.reader = new_reader(provider, before)
         self.config = config
         self.first = {
             "name": config.name, "provider": config.provider, "model": config.model,
@@ -149,9 +139,8 @@ class _Runner:
         environ |= environment_of(provider, config, os.environ) | self.values
         # Programs keep a session by the folder in which it began.
         first = chain[-1].id if chain else self.active.id
-        scratch = private.ensure_folder(
-            os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
-        )
+        place = os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
+        scratch = private.ensure_folder(place)
         try:
             ended = run_process(
                 command_of(provider, config, self.vault.root), cwd=scratch,
@@ -167,10 +156,7 @@ class _Runner:
             error += last_words(ended.stderr)[0] if reason != STOPPED else ""
             self.ending = {"event": "error", "error": error or reason, "reason": reason}
         if self.ending is None:
-            self.ending = self.reader.end(ended.exit_code, ended.stderr) or {
-                "event": "error",
-                "error": f"{config.provider} ended with code {ended.exit_code} and without a result",
-            }
+            self.ending = self.reader.end(ended.exit_code, ended.stderr)
 
     def _take_output(self, chunk: bytes) -> None:
         for line in self.splitter.feed(chunk):
@@ -270,9 +256,8 @@ class _Runner:
     def _capture(self, config: RunConfig, result: str) -> str:
         """The id of the record that a result becomes: an agent's, for each of its facets, is one."""
         caller, request, day = self._now_caller(), self.active.request, config.day
-        agent, title, topic = Agent(config.name), shorten(request.prompt, 80), ""
-        if config.name != DEFAULT_AGENT:
-            agent = get_agent(self.vault, config.name)
+        agent, title, topic = get_agent(self.vault, config.name), shorten(request.prompt, 80), ""
+        if config.name != DEFAULT_NAME:
             about = " for ".join(filter(None, (agent.title or agent.name, config.facet)))
             title = f"{about}, {request.period or f'{day[:4]}-{day[4:6]}-{day[6:]}'}"
             topic = "/".join(filter(None, ("runs", agent.name, config.facet)))
@@ -313,19 +298,6 @@ class _Runner:
         return self.caller._replace(now=_now_ms()[:19] + "Z", cwd=self.vault.root)
 
 
-def _usage_of_all(runs: list[Run]) -> dict[str, int]:
-    """The tokens of all of these runs."""
-    return {
-        "input": sum(one.state.tokens_in for one in runs),
-        "output": sum(one.state.tokens_out for one in runs),
-        "cached": sum(one.state.tokens_cached for one in runs),
-    }
-
-
-def _with_hint(error: CortexError) -> str:
-    return f"{error.message}; {error.hint}" if error.hint else error.message
-
-
 def _without_fence(text: str) -> str:
     """A text without the code fence around it."""
     lines = text.strip().splitlines()
@@ -334,8 +306,4 @@ def _without_fence(text: str) -> str:
 
 
 def _now_ms() -> str:
-    seconds = time.time()
-    return (
-        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        + f".{int(seconds * 1000) % 1000:03d}Z"
-    )
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -45,24 +45,22 @@ def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def _close_orphan(vault: Vault, caller: Caller, id_: str) -> None:
-    active = run_files.take_orphan(vault, id_)
-    if active is None:
-        return
-    try:
+    if active := run_files.take_orphan(vault, id_):
         kill_marked(f"{RUN_VARIABLE}={id_}")
-        error = {"event": "error", "error": RECOVERED, "reason": "recovered"}
-        active.append(error, caller.now[:-1] + ".000Z", sanitize_text)
-        close_run(active)
+        end_run(active, caller.now, RECOVERED, "recovered")
+
+
+def end_run(active: ActiveRun, now: str, error: str, reason: str) -> None:
+    """Close a run whose process is gone, by this error unless its terminal event stands there."""
+    try:
+        event = {"event": "error", "error": error, "reason": reason}
+        active.append(event, now[:-1] + ".000Z", sanitize_text)
+        run = run_files.find_run(active.vault, active.id)
+        ending = run_files.load_event(active.vault, run, active.events[-1])
+        result = ending.get("result") or ending.get("error") or ""
+        active.seal(str(ending.get("output") or ""), str(result))
     finally:
         active.close()
-
-
-def close_run(active: ActiveRun) -> str:
-    """Move the note of a run that has its terminal event to the ended ones; its path."""
-    run = run_files.find_run(active.vault, active.id)
-    ending = run_files.load_event(active.vault, run, active.events[-1])
-    result = ending.get("result") or ending.get("error") or ""
-    return active.seal(str(ending.get("output") or ""), str(result))
 
 
 def _is_left(vault: Vault, caller: Caller, id_: str) -> bool:

@@ -96,6 +96,12 @@ def load_event(vault: Vault, run: Run, event: RunEvent) -> RunEvent:
     return event
 
 
+def load_request(vault: Vault, run: Run) -> RunRequest:
+    """What a run was asked, with the whole prompt, which the note may not hold as it was."""
+    asked = load_event(vault, run, run.events[0]) if run.events else {}
+    return run.request._replace(prompt=str(asked.get("prompt", "")))
+
+
 def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
     """Write a request, durably; its path. The values of its variables are remembered before. Raises
     `FileExistsError` for an id that there is."""

@@ -9,7 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.runs.run_note import is_run_id
@@ -123,19 +123,15 @@ def _lock_path(vault: Vault, run: str) -> str:
 @contextmanager
 def free_slot(vault: Vault, slots: int) -> Iterator[bool]:
     """Hold one of the slots, if one is free; whether it was."""
-    for number in range(slots):
-        path = os.path.join(folder(vault), f"slot-{number}.lock")
-        held = private.lock(path, "slot", wait=0.0)
-        try:
-            held.__enter__()
-        except ConflictError:
-            continue
-        try:
-            yield True
-        finally:
-            held.__exit__(None, None, None)
-        return
-    yield False
+    is_free = False
+    with ExitStack() as held:
+        for number in range(slots):
+            path = os.path.join(folder(vault), f"slot-{number}.lock")
+            with suppress(ConflictError):
+                held.enter_context(private.lock(path, "slot", wait=0.0))
+                is_free = True
+                break
+        yield is_free
 
 
 def poke(vault: Vault) -> None:
