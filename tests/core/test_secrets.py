@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
-from cortex.core.redact.secrets import INVISIBLE_CHARS, redact
+from cortex.core.redact.secrets import INVISIBLE_CHARS, redact, sanitize_text
 from cortex.core.text import light
 from tests.core.test_secret_patterns import FORMS, VENDORS
 
@@ -342,3 +342,8 @@ def test_not_even_re_is_imported() -> None:
         "cortex.core.redact.secret_patterns", "cortex.core.text", "cortex.core.text.light",
         "cortex.core.text.value",
     }  # fmt: skip
+
+
+def test_halves_of_surrogate_pairs_are_escapes():
+    assert sanitize_text("a \ud83d b \udcff") == "a \\xed\\xa0\\xbd b \\xed\\xb3\\xbf"
+    assert sanitize_text("é \udcff") == "é \\xff"

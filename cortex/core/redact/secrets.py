@@ -595,6 +595,10 @@ def sanitize_text(text: str) -> str:
 
         text = strip_terminal_codes(text)
     if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        try:
+            data = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # half of a surrogate pair, which JSON can carry
+            data = text.encode("utf-8", "surrogatepass")
+        text = data.decode("utf-8", "backslashreplace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")
     return redact(text)[0]
