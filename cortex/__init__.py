@@ -9,7 +9,7 @@ from cortex.core import __version__ as __version__
 _EXPORTS = {
     "interfaces.python_api": (
         "Vault", "search", "search_decisions", "search_similar", "hybrid_search", "get_agent", "get_facet",
-        "get_talent_configs", "prepare_config",
+        "get_talent_configs", "prepare_config", "cortex_request", "wait_for_runs",
     ),
     "operations.runs.prepare": ("validate_config",),
     "core.runs.run_note": ("RunRequest",),

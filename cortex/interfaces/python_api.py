@@ -4,13 +4,15 @@ that earlier memories had as functions. `cortex/__init__.pyi` tells type checker
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
+from cortex.core.runs.run_note import ENDED
 from cortex.interfaces.call import Request, bind, make_caller
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
@@ -116,6 +118,23 @@ def _of_agents(name: str) -> Callable[..., Any]:
 get_agent, get_facet, get_talent_configs, prepare_config = map(
     _of_agents, ("get_agent", "get_facet", "get_talent_configs", "prepare_config")
 )
+
+
+def cortex_request(vault: Any, prompt: str, name: str = "default", **options: Any) -> str:
+    """Ask an agent, as `run start` with these options does; the id of the run."""
+    opened: Any = vault if isinstance(vault, OpenVault) else OpenVault(vault)
+    return str(opened.run("start", name, prompt, **options).runs[0].id)
+
+
+def wait_for_runs(vault: Any, ids: Iterable[str], timeout: float = 600.0) -> dict[str, str]:
+    """Wait until these runs have ended, `timeout` seconds at most; how each stands, by its note."""
+    opened: Any = vault if isinstance(vault, OpenVault) else OpenVault(vault)
+    ids, deadline = list(ids), time.monotonic() + timeout
+    while True:
+        found = {id_: opened.run("show", id_).runs[0].status for id_ in ids}
+        if set(found.values()) <= set(ENDED) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)
 
 
 def search(conn: Any, query: str, limit: int = 10, **options: object) -> list[Any]:

@@ -53,7 +53,6 @@ _MISSING_VAULT_SECONDS = 3.0  # that a vault may be away: somebody may be replac
 _MAX_COMMIT_DELAY_SECONDS = 60.0  # after which a change is committed though others keep coming
 _MAX_BACKOFF_SECONDS = 60.0
 _RECENT_RETRY_SECONDS, _GATE_RETRY_SECONDS = 1.0, 10.0
-_APART = ("commit", "schedules")  # steps that are no part of a pass
 _MAX_BLOCKED_SHOWN = 20  # notes that are named
 
 PrintLine = Callable[[str], None]
@@ -99,7 +98,7 @@ class WatcherLoop:
         self._missing_since = 0.0
         self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
-        self._tick_minute = 0  # of the clock, in which schedules were last looked at
+        self._minute = 0  # of the clock, in which schedules were looked at: also after midnight
         self._ticked_at = ""  # UTC, when `cortex tick` was last started
         self._archived_on = ""  # the day on which faded records were last archived
 
@@ -118,8 +117,8 @@ class WatcherLoop:
                 self._run_pass()
             if not self.is_ending and not self._missing_since and self._is_commit_due():
                 self._run_step("commit", self._commit)
-            is_tick_due = self._tick_minute != _minute() or "schedules" in self.failures
-            if not self.is_ending and not self._missing_since and is_tick_due:
+            is_due = self._minute != int(time.time()) // 60 or "schedules" in self.failures
+            if not self.is_ending and not self._missing_since and is_due:
                 self._run_step("schedules", self._run_schedules)
         self.file_watcher.stop()
         if self._uncommitted.due_at() is not None:
@@ -174,9 +173,7 @@ class WatcherLoop:
         pause = _FULL_SCAN_SECONDS
         if self.polling_reason:
             pause = max(_POLL_SECONDS, self._pass_seconds * _POLL_PAUSE_FACTOR)
-        again = any(
-            one.retry_at <= now for name, one in self.failures.items() if name not in _APART
-        )
+        again = any(one.retry_at <= now for name, one in self.failures.items() if name != "commit")
         return (due is not None and due <= now) or now - self._last_pass_end > pause or again
 
     def _commit_time(self) -> float | None:
@@ -265,12 +262,12 @@ class WatcherLoop:
 
     def _run_schedules(self) -> None:
         """Start `cortex tick`, where schedules run, unless one runs. Raises how the last one failed."""
-        self._tick_minute = _minute()
+        self._minute = int(time.time()) // 60
         if not (agent_settings.load_agents()[0].schedules and trust.list_agents(self.vault)):
             return
         at, fault = run_state.TICK.read(self.vault)
-        if not private.is_locked(os.path.join(self.vault.state_folder(), run_state.TICK_LOCK)):
-            fault = fault or "it did not end in order" * (at < self._ticked_at)
+        if not private.is_locked(os.path.join(run_state.folder(self.vault), run_state.TICK_LOCK)):
+            fault = fault or "the last one did not come to its end" * (at < self._ticked_at)
             self._ticked_at = _utc_now()
             start_detached(self.vault, "tick")
         if fault:
@@ -387,11 +384,6 @@ class WatcherLoop:
 
     def _current_caller(self) -> Caller:
         return self.caller._replace(now=_utc_now())
-
-
-def _minute() -> int:
-    """The minute of the clock: a new one begins at midnight, too."""
-    return int(time.time()) // 60
 
 
 def _utc_now() -> str:

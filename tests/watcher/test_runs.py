@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,73 +53,91 @@ def test_no_tick_is_started_where_there_is_nothing_to_run(vault, agent, settings
     note(vault, "a.md", "a\n")
     until(lambda: is_fresh(vault))
     assert not os.path.exists(run_state.TICK.path(vault))
-    assert not os.path.exists(os.path.join(vault.state_folder(), run_state.TICK_LOCK))
+    assert not os.path.exists(os.path.join(run_state.folder(vault), run_state.TICK_LOCK))
+
+
+@contextmanager
+def ticking(vault) -> Iterator[None]:
+    """While a `cortex tick` runs."""
+    with private.lock(os.path.join(run_state.folder(vault), run_state.TICK_LOCK), "schedules"):
+        yield
 
 
 @pytest.fixture
 def loop(vault, caller, agent, monkeypatch):
     """A loop that is not run, whose clock stands, with what it starts and says."""
     agent("daily", schedule="daily", priority=10)
-    said, started, clock = list[str](), list[str](), {"minute": 100, "seconds": 0.0}
+    said, started, clock = list[str](), list[tuple[str, ...]](), [0.0]
     made = WatcherLoop(vault, caller, said.append, ScanMemory(), quiet=0, poll=True)
     monkeypatch.setattr(loop_module, "start_detached", lambda _vault, *words: started.append(words))
-    monkeypatch.setattr(loop_module, "_minute", lambda: clock["minute"])
-    monkeypatch.setattr(loop_module.time, "monotonic", lambda: clock["seconds"])
-    monkeypatch.setattr(loop_module, "_utc_now", lambda: f"2026-11-28T10:00:{len(started):02}Z")
-    made.said, made.started, made.clock = said, started, clock
+    monkeypatch.setattr(loop_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(loop_module, "_utc_now", lambda: at(len(started)))
 
     def look(seconds: float = 0.0) -> int:
         """Look at the schedules after so many seconds; how often a tick was started by then."""
-        clock["seconds"] += seconds
+        clock[0] += seconds
         made._run_step("schedules", made._run_schedules)
         return len(started)
 
-    made.look = look
+    made.look, made.said, made.started = look, said, started
     return made
 
 
+def at(second: int) -> str:
+    return f"2026-11-28T10:00:{second:02}Z"
+
+
 def test_one_tick_runs_at_a_time(vault, loop) -> None:
-    with run_state.ticking(vault, "2026-11-28T10:00:00Z"):
+    with ticking(vault):
         assert loop.look() == 0
     assert loop.look() == 1
     assert loop.started == [("tick",)]
-    with run_state.ticking(vault, "2026-11-28T10:00:01Z"):
+    with ticking(vault):
         assert loop.look() == 1
+    run_state.TICK.write(vault, (at(1), ""))
     assert loop.look() == 2
     assert not loop.failures
 
 
 def test_what_fails_is_started_again_with_growing_pauses_and_is_said(vault, loop) -> None:
-    def fail(at: int) -> None:
-        with pytest.raises(KeyError), run_state.ticking(vault, f"2026-11-28T10:00:{at:02}Z"):
-            raise KeyError("nothing")
-
     assert loop.look() == 1
-    fail(1)
+    run_state.TICK.write(vault, (at(9), "agents/daily.md: no luck"))
     assert loop.look() == 2
     for pause, count in ((1.0, 2), (1.5, 3), (3.0, 3), (1.5, 4), (7.5, 4), (1.0, 5)):
-        fail(9)
         assert loop.look(pause) == count, pause
-    assert loop.failures["schedules"].message == "schedules: cortex tick: KeyError: 'nothing'"
-    assert loop.status().problems == ("schedules: cortex tick: KeyError: 'nothing'",)
-    with run_state.ticking(vault, "2026-11-28T10:00:59Z"):
-        pass
+    assert loop.status().problems == ("schedules: cortex tick: agents/daily.md: no luck",)
+    run_state.TICK.write(vault, (at(59), ""))
     assert loop.look(60) == 6
     assert not loop.failures
     assert loop.said[-1] == "schedules works again"
 
 
-def test_a_tick_that_was_killed_is_a_failure(vault, loop) -> None:
+def test_a_tick_that_dies_is_a_failure(vault, loop) -> None:
     loop.look()
-    with run_state.ticking(vault, "2026-11-28T10:00:05Z"):
-        pass
+    run_state.TICK.write(vault, (at(0), ""))
     loop.look()
     assert not loop.failures
-    for _ in range(9):  # it began after the last one that ended
-        loop.started.append(("tick",))
     loop.look()
-    loop.look()
-    assert "did not end" in loop.failures["schedules"].message
+    assert "did not come to its end" in loop.failures["schedules"].message
+
+
+def test_a_new_minute_of_the_clock_is_a_look_at_the_schedules(vault, loop, monkeypatch) -> None:
+    """Local midnight begins one."""
+    monkeypatch.setattr(loop_module.signal, "signal", lambda *_: None)
+    clock = [time.mktime((2026, 11, 28, 23, 58, 30, 0, 0, -1))]
+    monkeypatch.setattr(loop_module.time, "time", lambda: clock[0])
+    looks = list[float]()
+    monkeypatch.setattr(loop, "_run_schedules", lambda: loop.__dict__.update(_minute=int(clock[0]) // 60) or looks.append(clock[0]))  # fmt: skip
+    monkeypatch.setattr(loop, "_is_pass_due", lambda: False)
+    monkeypatch.setattr(loop, "_is_commit_due", lambda: False)
+
+    def wait(_seconds: float) -> None:
+        clock[0] += 10
+        loop.is_ending = len(looks) == 3
+
+    monkeypatch.setattr(loop.debouncer, "wait", wait)
+    loop.run(lambda: True)
+    assert [time.strftime("%H:%M:%S", time.localtime(look)) for look in looks] == ["23:58:40", "23:59:00", "00:00:00"]  # fmt: skip
 
 
 def test_a_tick_that_can_start_nothing_is_shown_by_status(vault, agent, watch, cortex) -> None:

@@ -30,7 +30,7 @@ DECISIONS, PLAN, TRAPS, KNOWLEDGE, SESSIONS, OPEN, PINNED, EVERYWHERE, MEETINGS,
     "decisions", "plan", "traps", "knowledge", "sessions", "open", "pinned", "everywhere",
     "meetings", "notes",
 )  # fmt: skip
-RULES, AT_HAND = "rules", "at hand"
+RULES, AT_HAND, RUNS = "rules", "at hand", "runs"
 
 
 class PartSpec(NamedTuple):
@@ -48,6 +48,7 @@ class PartSpec(NamedTuple):
 PART_SPECS = {
     PINNED: PartSpec("Pinned", 0.50),
     RULES: PartSpec("Your rules", 0.50),
+    RUNS: PartSpec("Runs that failed", 0.10),
     AT_HAND: PartSpec("Of these files and this branch", 0.15),
     OPEN: PartSpec("Open", 0.06),
     PLAN: PartSpec("Plan", 0.10),
@@ -60,11 +61,11 @@ PART_SPECS = {
     MEETINGS: PartSpec("Meetings", 0.0),
     NOTES: PartSpec("Notes", 0.0),
 }
-_FIRST_PARTS = (PINNED, RULES)  # whose shares are of the whole room
+_FIRST_PARTS = (PINNED, RULES, RUNS)  # whose shares are of the whole room
 # What a part does not use goes to these in turn. Decisions come last: their cap gives way only
 # where nobody else wants the room.
 _OVERFLOW_ORDER = (
-    PINNED, RULES, AT_HAND, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES,
+    PINNED, RULES, RUNS, AT_HAND, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES,
     DECISIONS,
 )  # fmt: skip
 _OPPOSITE_THRESHOLD = 0.3  # similarity of two titles that may say opposites

@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     first,
     format_counts,
     format_day,
+    format_time,
     hint,
     hint_lines,
     name_of,
@@ -132,6 +133,7 @@ def status(answer: Any) -> Iterable[str]:
         yield f"  {done} of {format_count(all_, 'passage')} embedded{hint(': cortex embed goes on')}"
     elif answer.embedded:
         yield f"  {format_count(answer.embedded[1], 'passage')} embedded"
+    yield from _run_lines(answer.runs) if answer.runs else ()
     for heading, key, counts, least in (
         ("", "types", answer.types, 1),
         ("projects: ", "projects", answer.projects, 2),
@@ -163,6 +165,17 @@ def status(answer: Any) -> Iterable[str]:
         yield f"{yellow(f'failed: {event}')}  {hint(cortex_command('retry', event))}"
     if answer.problems:
         yield f"{yellow(format_count(answer.problems, 'problem'))}{hint(': cortex doctor')}"
+
+
+def _run_lines(runs: Any) -> Iterable[str]:
+    waiting = sum(folder.endswith("queue") for folder, _ in runs.going_on)
+    ticked = f", last looked at {format_time(runs.tick)}" if runs.tick else ""
+    counted = f"{len(runs.going_on) - waiting} running, {waiting} waiting, {runs.failed_today} failed today"  # fmt: skip
+    yield f"  runs: {counted}; schedules {'on' if runs.schedules else 'off'}{ticked}; {'a' if runs.watcher else 'no'} watcher runs"
+    yield from (f"  {path(f'{folder}/{id_}.md')}" for folder, id_ in runs.going_on[:MAX_PROBLEMS])  # fmt: skip
+    failed = first([name for _, name in runs.failed], MAX_PROBLEMS)
+    for fault in filter(None, (escape(runs.fault), failed and f"failed: {failed}")):
+        yield f"  {yellow(fault)}{hint(': cortex run list')}"
 
 
 def review(answer: Any) -> Iterable[str]:

@@ -26,7 +26,7 @@ from cortex.operations.find.hits import Hits
 from cortex.operations.find.note_ranks import find_faded
 from cortex.operations.find.resolve_session import list_live_sessions
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale, state_problems
-from cortex.vault import files
+from cortex.vault import agent_settings, files, private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.spool import list_entries
@@ -47,6 +47,18 @@ class StatusNote(NamedTuple):
     type: str
     date: Time
     due: str = ""
+
+
+class RunHealth(NamedTuple):
+    """How runs of agents stand on this machine."""
+
+    watcher: bool  # one runs
+    schedules: bool  # they run
+    tick: Time  # when the last began that came to its end; empty before the first
+    fault: str  # of it
+    going_on: tuple[tuple[str, str], ...]  # runs/queue or runs/active, and an id
+    failed_today: int
+    failed: tuple[tuple[str, str], ...]  # ids and names of seven days, as `list_failed` has them
 
 
 class StatusResult(NamedTuple):
@@ -84,6 +96,7 @@ class StatusResult(NamedTuple):
     notes_of_branch: dict[str, int] = {}  # noqa: RUF012  current notes; nothing changes it
     last_event: Time = ""  # when something was last captured
     index_bytes: int = 0
+    runs: RunHealth | None = None  # None in a vault without agents and runs
 
 
 def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
@@ -103,11 +116,10 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
 
     def look(index: IndexSession) -> StatusResult:
         found = _build_status(vault, index, caller.now)
-        last = index.catalogue.find(
-            NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",)), "-date", 1
-        )
+        last = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",)), "-date", 1)  # fmt: skip
         return found._replace(
             project=resolve_project(vault, caller, ""),
+            runs=_run_health(vault, caller.now),
             tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,
             notes_of_branch={branch: index.catalogue.count(of_branch)} if branch else {},
             last_event=format_time(last[0].date) if last else "",
@@ -179,6 +191,19 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         passages=_count_passages(vault, catalogue),
         under_way=checkout.operation_in_progress(vault.root),
     )
+
+
+def _run_health(vault: Vault, at: str) -> RunHealth | None:
+    """How runs stand; None where there are neither agents nor runs."""
+    if not any(files.exists(vault.root, vault.layout().path(one)) for one in ("agents", "runs")):
+        return None
+    from cortex.vault.runs import run_files, run_state  # noqa: PLC0415  they read notes
+
+    going_on, failed = run_files.list_open(vault), run_files.list_failed(vault, at)
+    today = sum(id_[4:12] == at[:10].replace("-", "") for id_, _ in failed)
+    watcher = private.is_locked(os.path.join(vault.state_folder(), private.WATCHER_LOCK))
+    schedules, tick = agent_settings.load_agents()[0].schedules, run_state.TICK.read(vault)
+    return RunHealth(watcher, schedules, *tick, tuple(going_on), today, tuple(failed))
 
 
 def _count_passages(vault: Vault, catalogue: Catalogue) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.recover_runs import recover_runs
 from cortex.vault import agent_settings, files, user_settings
 from cortex.vault.locate import Vault
+from cortex.vault.private import lock
 from cortex.vault.runs import run_files, run_state
 
 _MAX_ROUNDS = 200  # bands of one call
@@ -60,10 +62,11 @@ def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
     if dry_run:
         state = read_state(vault, caller, tz)
         return _answer(state, due(*state[:-1], epoch_seconds(caller.now), tz), [])
-    with run_state.ticking(vault, caller.now) as faults:
+    path = os.path.join(run_state.folder(vault), run_state.TICK_LOCK)
+    with lock(path, "schedules", wait=0.5):  # somebody may be looking
         answer = _run_due(vault, caller, tz)
-        told = (one for one in answer.problems if one.where.startswith("agents/"))
-        faults += [f"{one.where}: {one.message}" for one in told]
+        faults = [f"{one.where}: {one.message}" for one in answer.problems if one.where.startswith("agents/")]  # fmt: skip
+        run_state.TICK.write(vault, (caller.now, "; ".join(faults[:3])))
         return answer
 
 

@@ -11,6 +11,7 @@ from cortex.core.briefing.compose import (
     OPEN,
     PINNED,
     PLAN,
+    RUNS,
     SESSIONS,
     BriefingEntry,
     BriefingHead,
@@ -25,6 +26,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
 from cortex.core.notes.note import Note, read
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.strings import format_count
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import project_names
@@ -46,6 +48,7 @@ from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.locate import Vault
+from cortex.vault.runs import run_files
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
@@ -82,6 +85,9 @@ def build_brief(
     # Otherwise all that is told holds here, wherever it came from.
     branch = key.branch if key.all_branches else None
     parts = build_parts(inputs, bodies, verified, project, branch)
+    if failed := run_files.list_failed(vault, caller.now):
+        text = f"{format_count(len(failed), 'run')} failed: {', '.join(name for _, name in failed)}"
+        parts.append(BriefingPart(RUNS, (BriefingEntry(failed[0][0], "run", text),), 1, ""))
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)

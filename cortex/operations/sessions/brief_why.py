@@ -24,7 +24,7 @@ from cortex.vault.locate import Vault
 _LAST_SESSIONS, _LAST_EVENTS, _MAX_FILES = 5, 60, 2  # as a briefing looks at; files that are named
 _RANKED = (compose.DECISIONS, compose.TRAPS, compose.KNOWLEDGE)
 _REASONS = {
-    compose.PINNED: "pinned", compose.RULES: "your rule", compose.AT_HAND: "at hand",
+    compose.PINNED: "pinned", compose.RUNS: "of the last seven days", compose.RULES: "your rule", compose.AT_HAND: "at hand",
     compose.OPEN: "open, without a date", compose.PLAN: "a plan that goes on",
     compose.SESSIONS: "one of the last sessions",
 }  # fmt: skip

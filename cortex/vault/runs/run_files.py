@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 from cortex.core.model.layout import ACTIVE, QUEUE
@@ -20,6 +21,9 @@ from cortex.core.notes.note import Note
 from cortex.core.runs import run_event, run_note
 from cortex.core.runs.run_event import RunEvent
 from cortex.core.runs.run_note import Run, RunRequest
+from cortex.core.runs.schedule import MAX_TRIES
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import format_time
 from cortex.vault import files, private
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
@@ -27,7 +31,9 @@ from cortex.vault.runs import run_state
 RUNS = "runs"
 MAX_RUN_BYTES = 64 << 20  # of a note that is read
 _HEAD_BYTES = 8_192  # of a note whose properties alone are read
+_WEEK_SECONDS = 7 * 86_400
 _SYNC_SECONDS = 0.2  # the longest that an event is not on the disk
+_GAP = " three times, which left a gap"  # of what is tried no more
 _IGNORED = b"/active/\n/queue/\n"
 
 
@@ -55,6 +61,20 @@ def list_ended(vault: Vault) -> Iterator[str]:
             continue
         for month in _reversed_names(vault, f"{RUNS}/{year}"):
             yield from reversed(list_runs(vault, f"{RUNS}/{year}/{month}"))
+
+
+def list_failed(vault: Vault, now: str) -> list[tuple[str, str]]:
+    """What failed in the last seven days, however often it was tried, and nothing else came of: the id
+    of the last try, and a name."""
+    oldest = run_note.make_run_id(format_time(epoch_seconds(now) - _WEEK_SECONDS), b"")
+    tries: dict[str, list[tuple[str, bool]]] = {}
+    for id_ in takewhile(lambda id_: id_ >= oldest, list_ended(vault)):
+        with suppress(CortexError, OSError):
+            head = read_head(vault, id_)
+            about = " ".join(filter(None, (head.get("facet"), head.get("period")))) or id_
+            known = tries.setdefault(f"{head.get('agent')} ({about})", [])
+            known.append((id_, head.get("status") == run_note.FAILED))
+    return [(some[0][0], f"{name}{_GAP * (len(some) >= MAX_TRIES)}") for name, some in tries.items() if all(is_failed for _, is_failed in some)]  # fmt: skip
 
 
 def _reversed_names(vault: Vault, folder: str) -> list[str]:

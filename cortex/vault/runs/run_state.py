@@ -22,7 +22,6 @@ _MAX_STATE_BYTES = 1 << 20
 _MAX_ADDRESS_BYTES = 100  # of a socket's path; Linux allows 107, macOS 103
 _SOCKET_SUFFIX = ".sock"
 _MIN_SECONDS = 60  # for which a file of a run that nobody knows stays
-_MAX_FAULT_CHARS = 1_000  # of what failed in a tick
 WORK = "work"  # suffix of the folder where a run, and those that continue it, have programs
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
@@ -34,9 +33,9 @@ def _values(table: object) -> dict[str, str]:
 # Run id -> the values of the variables that it was asked with. That there is a file says that the run
 # was asked for by this user.
 _VALUES: JsonStore[dict[str, str] | None] = JsonStore(_FOLDER + "/{}.json", _values, None, _MAX_STATE_BYTES)  # fmt: skip
-# The last `cortex tick` that ended by itself: when it began (UTC), and how it failed, if it did.
+# The last `cortex tick` that came to its end: when it began (UTC), and what failed in it.
 TICK: JsonStore[tuple[str, str]] = JsonStore(_FOLDER + "/tick.json", lambda pair: (str(pair[0]), str(pair[1])), ("", ""), 10_000)  # fmt: skip
-TICK_LOCK = _FOLDER + "/tick.lock"  # held while one runs
+TICK_LOCK = "tick.lock"  # in the folder; held while one runs
 # Run id -> why it is to end.
 STOPS: JsonStore[str] = JsonStore(_FOLDER + "/{}.stop", str, "", 10_000)
 
@@ -44,21 +43,6 @@ STOPS: JsonStore[str] = JsonStore(_FOLDER + "/{}.stop", str, "", 10_000)
 def folder(vault: Vault) -> str:
     """The private folder; made when missing."""
     return private.ensure_folder(os.path.join(vault.state_folder(), _FOLDER))
-
-
-@contextmanager
-def ticking(vault: Vault, now: str) -> Iterator[list[str]]:
-    """Be the one `cortex tick`. What is added to the list is kept as what failed. Raises `ConflictError`."""
-    folder(vault)
-    with private.lock(os.path.join(vault.state_folder(), TICK_LOCK), "schedules", wait=0.5):
-        faults = list[str]()
-        try:
-            yield faults
-        except Exception as failure:
-            faults.append(f"{type(failure).__name__}: {failure}")
-            raise
-        finally:
-            TICK.write(vault, (now, "; ".join(faults)[:_MAX_FAULT_CHARS]))
 
 
 def remember(vault: Vault, run: str, values: Mapping[str, str]) -> None:
