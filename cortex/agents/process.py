@@ -79,8 +79,7 @@ def run_process(
         try:
             why, stderr = _read_output(process, on_output, look)
         finally:
-            with suppress(ProcessLookupError, PermissionError):  # not reaped, so the group is its
-                os.killpg(process.pid, signal.SIGKILL)
+            _signal_group(process.pid, signal.SIGKILL)  # not reaped, so the group is its
             process.wait()
             kill_marked(mark, children=adopt)
     return Ended(process.returncode, why, stderr)
@@ -192,26 +191,16 @@ class LineSplitter:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.begun = bytearray()
+        self.begun = b""  # what stands behind the last line end
         self.is_cut = False  # the rest of the line is dropped
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that end in this piece, or pass the limit in it."""
-        lines = []
-        *ended, rest = chunk.split(b"\n")
-        for piece in ended:
-            if not self.is_cut:
-                lines.append(bytes(self.begun) + piece[: self.most - len(self.begun)])
-            self.begun.clear()
-            self.is_cut = False
-        if not self.is_cut:
-            self.begun += rest[: self.most - len(self.begun)]
-            if len(self.begun) >= self.most:
-                lines.append(bytes(self.begun))
-                self.begun.clear()
-                self.is_cut = True
+        *ended, rest = (self.begun + chunk).split(b"\n")
+        lines = [line[: self.most] for line in ended[self.is_cut :]]
+        is_cut = self.is_cut and not ended
+        if not is_cut and len(rest) >= self.most:
+            lines.append(rest[: self.most])
+            is_cut = True
+        self.begun, self.is_cut = b"" if is_cut else rest, is_cut
         return lines
-
-    def rest(self) -> bytes:
-        """What stands behind the last line end."""
-        return bytes(self.begun)

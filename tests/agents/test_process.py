@@ -111,7 +111,7 @@ def test_lines_come_whole_however_they_are_cut() -> None:
     for size in range(1, len(data) + 1):
         splitter = LineSplitter(100)
         lines = [line for at in range(0, len(data), size) for line in splitter.feed(data[at : at + size])]  # fmt: skip
-        assert (lines, splitter.rest()) == ([b"one", b"", b"two and more"], b"three")
+        assert (lines, splitter.begun) == ([b"one", b"", b"two and more"], b"three")
 
 
 def test_of_a_long_line_only_its_beginning_comes_and_once() -> None:
@@ -119,4 +119,4 @@ def test_of_a_long_line_only_its_beginning_comes_and_once() -> None:
     assert splitter.feed(b"abcdefgh") == [b"abcd"]
     assert splitter.feed(b"ijk") == []
     assert splitter.feed(b"l\nxy\n") == [b"xy"]
-    assert splitter.rest() == b""
+    assert splitter.begun == b""

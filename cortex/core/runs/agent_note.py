@@ -82,9 +82,10 @@ def read_agent(data: bytes, path: str) -> tuple[Agent, list[Problem]]:
             chosen[key] = _read_value(key, value)
         except KeyError:
             message, hint = f"there is no key {key}", one_of(key, (*_FORMS,))
-        except ValueError as error:
-            hint = str(error) or f"write {key}: {_FORMS[key][2]}"
-            message = f"{key} is not understood"
+        except ValueError:
+            message, hint = f"{key} is not understood", f"write {key}: {_FORMS[key][2]}"
+        except InvalidInputError as error:
+            message, hint = f"{key} is not understood", f"{error.message}: {error.hint}"
         if key not in chosen:
             line = note.frontmatter[: notes.key_span(note.frontmatter, key)[0]].count(b"\n") + 2
             problems.append(Problem(f"{path}:{line}", message, hint))
@@ -136,7 +137,7 @@ def env_fault(name: str, allowed: tuple[str, ...] | None = None) -> str:
 
 
 def _read_value(key: str, value: FieldValue) -> Any:
-    """The value of a key. `ValueError` where it is not understood, with why if there is more to say."""
+    """The value of a key. `ValueError` where it is not understood, `InvalidInputError` with why."""
     pattern, convert, _ = _FORMS[key]
     items = value if key in _LIST_KEYS and isinstance(value, list) else [value]
     texts = [str(one).lower() if isinstance(one, bool) else one for one in items]
@@ -154,19 +155,12 @@ def _read_timeout(text: str) -> float:
 
 def _read_pair(text: str) -> tuple[str, str]:
     if fault := env_fault(text.partition("=")[0]):
-        raise ValueError(fault)
+        raise InvalidInputError(fault, "take it out")
     return text.partition("=")[0], text.partition("=")[2]
 
 
 def _checked_by(parse: Callable[[str], object]) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        try:
-            parse(text)
-        except InvalidInputError as error:
-            raise ValueError(f"{error.message}: {error.hint}") from error
-        return text
-
-    return check
+    return lambda text: text if parse(text) else ""
 
 
 def _one(words: tuple[str, ...]) -> tuple[str, Callable[[str], Any], str]:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import NoneType
 from typing import Any, TypeAlias
 
 from cortex.core.text.lazy_re import lazy_re
@@ -31,6 +32,7 @@ _LINE_RE = lazy_re(r"- [^\n<]*<!-- cx (\{[^\n]*\}) -->")
 _JSON_RE = lazy_re(r" <!-- cx \{[^>\n]*(?:>|$)", re.MULTILINE)
 _MARKUP_RE = lazy_re(r"[\\\[\]*_#|~$!]")
 _UNSHOWN = str.maketrans({"<": "‹", ">": "›", "`": "'", "{": "(", "}": ")", "%": "％"})
+_PLAIN = (str, int, float, NoneType)  # values of JSON in which there are no others
 _MAX_DEPTH = 60  # of a value: what goes through it afterwards is recursive
 
 
@@ -97,12 +99,8 @@ def decode_json(text: str | bytes) -> Any:
         return None
     level = [value]
     for _ in range(_MAX_DEPTH):
-        level = [
-            one
-            for outer in level
-            if isinstance(outer, dict | list)
-            for one in (outer.values() if isinstance(outer, dict) else outer)
-        ]
+        level = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [inner for one in level if not isinstance(one, _PLAIN) for inner in one]
     return None if level else value
 
 
@@ -168,7 +166,7 @@ def _plain(value: object) -> str:
     """A value as words: `command: ls, limit: 10`."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_plain(one)}" for key, one in list(value.items())[:8])
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value[:8]))
     return "" if value is None else str(value)[:_MAX_KEPT_CHARS]
 

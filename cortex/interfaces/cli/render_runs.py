@@ -33,14 +33,11 @@ def run(answer: Any) -> Iterable[str]:
 
 
 def _run_lines(one: Any) -> Iterable[str]:
-    status = (
-        one.status if one.status in ("finished", "running", "requested") else yellow(one.status)
-    )
+    is_well = one.status in ("finished", "running", "requested")
+    status = one.status if is_well else yellow(one.status)
     about = "  ".join(filter(None, (one.facet, one.period, shorten(one.prompt, _MAX_PROMPT))))
-    head = (
-        f"{_SIGNS.get(one.status, '·')} {one.created[:10]} {one.created[11:16]}  {bold(one.agent)}"
-    )
-    yield f"{head}  {status}{'  ' * bool(about)}{escape(about)}"
+    at = f"{one.created[:10]} {one.created[11:16]}"
+    yield f"{_SIGNS.get(one.status, '·')} {at}  {bold(one.agent)}  {status}{'  ' * bool(about)}{escape(about)}"
     tokens = f"{one.tokens_in}+{one.tokens_out} tokens" if one.tokens_in or one.tokens_out else ""
     cost = "" if one.cost_usd is None else f"${one.cost_usd:.4f}"
     took = f"{one.seconds:g} s" if one.seconds else ""

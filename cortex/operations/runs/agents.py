@@ -114,9 +114,8 @@ def _list_shipped() -> list[str]:
 def _add(vault: Vault, caller: Caller, name: str) -> None:
     """Put a shipped agent into the vault; one that a person adds is trusted. Raises `NotFoundError`, `ConflictError`."""
     if name not in _list_shipped():
-        raise NotFoundError(
-            f"no agent {name[:80]!r} comes with Cortex", one_of(name, _list_shipped())
-        )
+        message = f"no agent {name[:80]!r} comes with Cortex"
+        raise NotFoundError(message, one_of(name, _list_shipped()))
     if files.exists(vault.root, path := trusted.agent_path(vault, name)):
         raise ConflictError(f"{path} is there already", cortex_command("agents", "show", name))
     data = read_template(f"agents/{name}.md").encode()

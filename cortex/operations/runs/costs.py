@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Since
@@ -76,13 +76,9 @@ def _sum(key: str, lines: list[RunLine]) -> Cost:
     )  # fmt: skip
 
 
-def cost_of(usage: Mapping[str, Any], price: Price) -> float:
+def cost_of(usage: Mapping[str, int], price: Price) -> float:
     """Dollars for the tokens of a usage. Of `input`, those that are `cached` have a price of their own."""
-    read, written, cached = (_number(usage.get(key)) for key in ("input", "output", "cached"))
+    read, written, cached = (usage.get(key, 0) for key in ("input", "output", "cached"))
     cached = min(cached, read)
     cheap = price.input if price.cached is None else price.cached
     return ((read - cached) * price.input + cached * cheap + written * price.output) / _MILLION
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.0

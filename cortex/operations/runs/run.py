@@ -138,9 +138,8 @@ def find_one(vault: Vault, name: str) -> Run:
         raise InvalidInputError(message, "cortex run list names them")
     ids = [one.id for one in iter_runs(vault) if one.id.endswith(word)]
     if len(ids) > 1:
-        raise ConflictError(
-            f"{word} is the end of {len(ids)} runs", f"name one: {', '.join(ids[:5])}"
-        )
+        hint = f"name one: {', '.join(ids[:5])}"
+        raise ConflictError(f"{word} is the end of {len(ids)} runs", hint)
     return run_files.find_run(vault, ids[0] if ids else word)
 
 

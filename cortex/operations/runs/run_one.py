@@ -149,8 +149,7 @@ class _Runner:
             )  # fmt: skip
         finally:
             private.remove(scratch)
-        if rest := self.splitter.rest():
-            self._take_line(rest)
+        self._take_line(self.splitter.begun)
         if self.ending is None and ended.why:
             reason, _, error = ended.why.partition(": ")
             error += last_words(ended.stderr)[0] if reason != STOPPED else ""
@@ -285,13 +284,9 @@ class _Runner:
             if not commit.is_automatic(self.vault.root):
                 return
             own = {path, self.vault.layout().path("runs/.gitignore"), *self.made}
-            mine = [
-                one
-                for one in changes.list_changes(self.vault.root)
-                if one.path in own
-                or one.path.startswith(f"{path[:-3]}.d/")
-                or is_among_briefings(one.path)
-            ]
+            found = changes.list_changes(self.vault.root)
+            mine = [one for one in found if one.path in own or is_among_briefings(one.path)]
+            mine += [one for one in found if one.path.startswith(f"{path[:-3]}.d/")]
             commit.commit_changes(self.vault.root, mine, f"cortex: run {self.active.request.agent}")
 
     def _now_caller(self) -> Caller:

@@ -131,21 +131,13 @@ def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
     with suppress(FileExistsError):
         files.create(root, layout.path(f"{RUNS}/.gitignore"), _IGNORED)
     path = run_path(vault, QUEUE, id_)
-    event = run_event.complete({"event": "request", **_said(request)}, id_, 0, now[:-1] + ".000Z")
+    said = {key: value for key, value in request._asdict().items() if value}
+    event = run_event.complete({"event": "request", **said}, id_, 0, now[:-1] + ".000Z")
     if len(run_event.encode_line(event)) > run_event.MAX_EVENT_BYTES:
         event, data = run_event.set_aside(event, f"{id_}.d/0.json")
         files.create(root, f"{path[:-3]}.d/0.json", data)
     files.create(root, path, run_note.compose_request(id_, request, event, now))
     return path
-
-
-def _said(request: RunRequest) -> dict[str, Any]:
-    """What a request says, without what it leaves open."""
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in request._asdict().items()
-        if value
-    }
 
 
 class ActiveRun:

@@ -120,21 +120,15 @@ def free_slot(vault: Vault, slots: int) -> Iterator[bool]:
 
 def poke(vault: Vault) -> None:
     """Tell whoever follows runs to look. It may be lost: they look by themselves, too."""
-    try:
-        names = [one for one in files.list_folder(folder(vault)) if one.endswith(_SOCKET_SUFFIX)]
-        if not names:
-            return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.setblocking(False)
-            for name in names:
-                path = os.path.join(folder(vault), name)
-                try:
-                    sender.sendto(b".", path)
-                except OSError as error:
-                    if error.errno == errno.ECONNREFUSED:  # who read it was killed
-                        private.remove(path)
-    except OSError:
-        return
+    names = [one for one in files.list_folder(folder(vault)) if one.endswith(_SOCKET_SUFFIX)]
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.setblocking(False)
+        for path in (os.path.join(folder(vault), name) for name in names):
+            try:
+                sender.sendto(b".", path)
+            except OSError as error:
+                if error.errno == errno.ECONNREFUSED:  # who read it was killed
+                    private.remove(path)
 
 
 @contextmanager
