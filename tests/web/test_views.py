@@ -1,4 +1,4 @@
-"""The views calendar, changed, review, actions, meetings, graph and problems in a browser: `views.mjs` walks through
+"""The views calendar, changed, review, actions, meetings, runs, graph and problems in a browser: `views.mjs` walks through
 them, each walk on a vault of its own."""
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cortex.vault import user_settings
+from tests.operations.runs import conftest as runs
 from tests.web.example_vault import build
 
 FOLDER = Path(__file__).parent
@@ -20,6 +22,7 @@ CHROMIUM = next(
 pytestmark = pytest.mark.skipif(
     os.environ.get("CORTEX_WEB") != "1", reason="not run: make test-web does"
 )
+settings = runs.settings
 _LEAVES = 330  # around one note: more than a graph shows
 
 
@@ -30,8 +33,9 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("walk", ["actions", "review", "shows", "graph", "speed", "access"])
-def test_a_walk_through_the_views(walk, example, tmp_path):
+@pytest.mark.parametrize("walk", ["actions", "review", "shows", "runs", "graph", "speed", "access"])
+def test_a_walk_through_the_views(walk, example, settings, tmp_path):
+    settings('requests = ["http"]')
     vault = tmp_path / "vault"
     shutil.copytree(example, vault)
     given = {
@@ -39,6 +43,7 @@ def test_a_walk_through_the_views(walk, example, tmp_path):
         "WORK": str(tmp_path),
         "VAULT": str(vault),
         "CHROMIUM": CHROMIUM,
+        "SETTINGS": user_settings.settings_file(),
     }
     ran = subprocess.run(
         ["node", "views.mjs", walk], cwd=FOLDER, env=os.environ | given, capture_output=True, text=True, timeout=240, check=False,

@@ -1,14 +1,15 @@
-// What the views calendar, changed, review, actions, meetings, graph and problems show and change: node views.mjs NAME
+// What the views calendar, changed, review, actions, meetings, runs, graph and problems show and change: node views.mjs NAME
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cortex, go, open, violations, walk } from "./browser.mjs";
 
-const { VAULT } = process.env;
+const { VAULT, SETTINGS } = process.env;
 const VIEWS = [
   "/calendar", "/changed", "/review", "/review?group=contradictions", "/review?group=secrets", "/actions", "/actions?show=done",
   "/meetings", "/graph", "/graph/boiler-room?depth=2", "/graph/Star.md", "/graph/boiler-room?as=table", "/problems",
+  "/runs", "/runs/RUN",
 ];
 const SLOWEST = 3000; // ms until a graph of 300 notes can be used
 
@@ -141,6 +142,67 @@ async function shows({ page }) {
   for (const one of problems) assert.ok((await page.locator("main").innerText()).includes(one.where), one.where);
 }
 
+/** A run is seen while it goes on, over a restart of the server; one is asked for, stopped and gone on with. */
+async function runs({ page, server, ...opened }) {
+  opened.self.mayFail = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/;
+  const state = (word) => page.locator(".bar .tag", { hasText: word }).waitFor();
+  const log = () => page.locator(".log li").evaluateAll((all) => all.map((one) => one.lastChild.textContent));
+  const line = (text) => page.locator(".log", { hasText: text });
+  cortex("run", "start", "default", "sleep:6 think say:**bold**<img/src=x/onerror=window.harmed=1> <script>window.harmed=1</script>");
+  await go(page, "/runs");
+  const row = actionRow(page, "default: sleep:6");
+  await row.locator(".tag", { hasText: "… running" }).waitFor();
+  await row.getByText("running search …").waitFor();
+  await row.locator("a").focus();
+  await page.keyboard.press("Enter");
+  await line("running search …").waitFor();
+  await server.kill();
+  await page.waitForSelector("#connection[data-state=offline]");
+  await server.start();
+  await line(/✓ search [67]\.\d s/).waitFor();
+  await state("✓ finished");
+  assert.deepEqual((await log()).map((one) => one.replace(/[\d.]+ s.*|I look.*/s, "")),
+    ["asked by cli", "started with m-1", "thought", "✓ search ", "✓ finished"], "nothing is missing, nothing is there twice");
+  assert.equal(await page.locator(".prose strong").innerText(), "bold");
+  assert.match(await page.locator(".facts").innerText(), /m-1[^]*200 in, 40 out\s+Cost\s+\$0.2800/);
+  assert.equal(await page.getByText("I look for it first.").isVisible(), false);
+  await page.locator("summary", { hasText: "thought" }).click();
+  assert.ok(await page.getByText("I look for it first.").isVisible());
+  assert.equal(await page.evaluate(() => globalThis.harmed), undefined);
+  await page.locator(".facts a").click();
+  await page.waitForURL(/\/record\/sleep-6/);
+
+  await go(page, "/runs");
+  await page.locator("button", { hasText: "Ask an agent" }).click();
+  await page.locator("dialog textarea").fill("sleep:60");
+  await page.locator("dialog .primary").click();
+  await line("running search …").waitFor();
+  await page.keyboard.press("x");
+  await page.locator("dialog input").fill("enough of it");
+  await page.locator("dialog .primary").click();
+  await state("✗ stopped");
+  await page.locator(".note", { hasText: "enough of it" }).waitFor();
+  await line(/✗ search \d/).waitFor();
+  await page.locator("button", { hasText: "Go on with it" }).click();
+  await page.locator("dialog textarea").fill("fail echo:NO_SUCH_VARIABLE");
+  await page.locator("dialog .primary").click();
+  await line("it is not set").waitFor();
+  await state("✗ failed");
+  assert.match(await page.locator(".facts").innerText(), /Cost\s+unknown/);
+
+  await go(page, `/record/${asked("run", "list").runs[0].id}`);
+  await page.waitForURL(/\/runs\/run-/);
+  await go(page, "/runs");
+  await page.locator("select[name=status]").selectOption("stopped");
+  await page.waitForURL(/status=stopped/);
+  await page.locator(".row").waitFor();
+  assert.equal(await page.locator(".row").count(), 1);
+  writeFileSync(SETTINGS, readFileSync(SETTINGS, "utf8").replace('requests = ["http"]', ""));
+  await go(page, "/runs");
+  await page.locator(".row").first().waitFor();
+  assert.equal(await page.locator("button", { hasText: "Ask an agent" }).count(), 0);
+}
+
 /** The graph by keys alone, as a table, filtered, searched, and on to a record's timeline. */
 async function graph({ page }) {
   await go(page, `/graph/${idOf("Boiler room")}?depth=2`);
@@ -212,10 +274,13 @@ async function speed({ page, server }) {
 
 /** No fault of access in either scheme, nor at 400 pixels; nothing is too wide. */
 async function access({ server }) {
+  cortex("run", "start", "default", "think say:ok");
+  const run = asked("run", "list").runs[0].id;
+  while (asked("run", "show", run).runs[0].status !== "finished");
   for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, { colorScheme: "dark", viewport: { width: 400, height: 800 } }]) {
     const opened = await open(server, { ...options, bypassCSP: true });
     for (const view of VIEWS) {
-      await go(opened.page, view.replace("boiler-room", idOf("Boiler room")));
+      await go(opened.page, view.replace("boiler-room", idOf("Boiler room")).replace("RUN", run));
       await opened.page.waitForTimeout(300);
       assert.deepEqual(await violations(opened.page), [], `${view} ${JSON.stringify(options)}`);
       const wide = await opened.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -226,7 +291,7 @@ async function access({ server }) {
   }
 }
 
-await walk({ actions, review, shows, graph, speed, access }, async ({ page }) => {
+await walk({ actions, review, shows, runs, graph, speed, access }, async ({ page }) => {
   // Counts what was taken back, since the status line says the same words twice.
   await page.addInitScript(() => {
     globalThis.undone = 0;

@@ -13,7 +13,7 @@ import pytest
 from cortex.vault import trust, user_settings
 from tests.conftest import run_cortex
 
-# What it is told stands in words of the prompt: `sleep:3`, `say:WORD`, `fail`, `die`, `hush`, `echo:NAME` of a variable.
+# What it is told stands in words of the prompt: `sleep:3`, `say:WORD`, `fail`, `die`, `hush`, `think`, `echo:NAME` of a variable.
 PROGRAM = """
     import json, os, sys, time
     config = json.loads(sys.stdin.readline())
@@ -27,6 +27,7 @@ PROGRAM = """
     if "spawn" in told:
         import subprocess
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    if "think" in told: say(event="thinking", summary="I look for it first.")
     say(event="tool_start", tool="search", args={"query": "x"}, call_id="c1")
     time.sleep(float(told.get("sleep", 0)))
     say(event="tool_end", tool="search", call_id="c1", ok=True, result=["one", "two"])
