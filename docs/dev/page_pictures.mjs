@@ -2,7 +2,7 @@
 
 import { Server, cortex, go, open } from "../../tests/web/browser.mjs";
 
-const { OUT, RECORD, MIDDLE, SESSION } = process.env;
+const { OUT, RECORD, MIDDLE, SESSION, RUN } = process.env;
 const VIEWS = {
   search: "/search?q=index",
   record: `/record/${RECORD}`,
@@ -15,6 +15,7 @@ const VIEWS = {
   briefing: "/briefing",
   graph: `/graph/${MIDDLE}`,
   problems: "/problems",
+  runs: `/runs/${RUN}`,
   live: "/live",
 };
 

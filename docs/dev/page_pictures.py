@@ -46,6 +46,36 @@ SAVED = (
     ("gotcha", "Staging drops idle connections after thirty seconds", "Ping it every 20 s.", "mcp"),
     ("pattern", "One lock file for each index", "It lies beside it, so a copy has none.", "mcp"),
 )
+# An agent's program: it looks for notes, and answers with two of them.
+AGENT = """\
+import json, sys, time
+config = json.loads(sys.stdin.readline())
+def say(**event): print(json.dumps(event), flush=True)
+say(event="start", model=config["model"], session_id="7d0e")
+say(event="thinking", summary="Decisions about the index are wanted: I search for those first.")
+say(event="tool_start", tool="search", args={"query": "type:decision index"}, call_id="1")
+time.sleep(1.2)
+say(event="tool_end", tool="search", call_id="1", ok=True, result=["Pages are cut at 4 KB"])
+say(event="message", text="Two decisions are about it; the session says why.")
+say(event="tool_start", tool="origin", args={"note": "pages-are-cut-at-4-kb"}, call_id="2")
+time.sleep(0.4)
+say(event="tool_end", tool="origin", call_id="2", ok=True, result="turn 5")
+result = "- **SQLite** holds the index, because people know it.\\n- Pages are cut at 4 KB: larger ones made the disk wait."
+say(event="finish", result=result, usage={"input": 18250, "output": 412})
+"""
+SETTINGS = """\
+[agents]
+provider = "local"
+requests = ["http"]
+[providers.local]
+protocol = "ndjson"
+command = ["{python}", "{program}"]
+[tiers.flash]
+local = "small-1"
+[prices.small-1]
+input = 0.3
+output = 1.2
+"""
 
 
 def draw() -> None:
@@ -74,10 +104,17 @@ def draw() -> None:
         cortex("done", json.loads(cortex("actions", "--json"))["hits"][-1]["id"])
         program = [sys.executable, __file__, "--terminal", str(vault)]
         subprocess.run(program, cwd=work, env=environment, check=True)
+        (folder / "agent.py").write_text(AGENT)
+        settings = Path(given["XDG_CONFIG_HOME"], "cortex/config.toml")
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(SETTINGS.format(python=sys.executable, program=folder / "agent.py"))
+        asked = "What did we decide about the index?"
+        run = json.loads(cortex("run", "start", "default", asked, "--json"))["runs"][0]["id"]
+        cortex("run", "follow", run)
         out = ROOT / "docs/page"
         out.mkdir(exist_ok=True)
         places = {"PYTHON": sys.executable, "VAULT": str(vault), "WORK": str(work), "OUT": str(out)}
-        shown = {"RECORD": record, "MIDDLE": record, "SESSION": SESSION}
+        shown = {"RECORD": record, "MIDDLE": record, "SESSION": SESSION, "RUN": run}
         browser = shutil.which("chromium") or shutil.which("google-chrome") or ""
         subprocess.run(
             ["node", "page_pictures.mjs"], cwd=ROOT / "docs/dev", check=True,
