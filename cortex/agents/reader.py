@@ -10,7 +10,7 @@ import json
 from typing import TypeAlias
 
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.runs.run_event import TERMINAL, RunEvent
+from cortex.core.runs.run_event import TERMINAL, RunEvent, decode_json
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 
@@ -91,7 +91,7 @@ class EventReader:
     def failed(self, why: str, reason: str = "", /, **more: object) -> RunEvent:
         """`error`, without keys, and with what to do where a login is missing."""
         reason = reason or _reason_of(why)
-        error = shorten(sanitize_text(why), _MAX_ERROR_CHARS)
+        error = shorten(sanitize_text(_without_json(why)), _MAX_ERROR_CHARS)
         hints = {"login": self.login, "limit": "wait, then ask again, or another provider"}
         error += f"; {hint}" if (hint := hints.get(reason, "")) else ""
         return {"event": "error", "error": error, **({"reason": reason} if reason else {}), **more}
@@ -102,6 +102,14 @@ def last_words(stderr: str) -> tuple[str, str]:
     lines = [line.strip() for line in stderr[-_MAX_TRACE_CHARS:].splitlines() if line.strip()]
     errors = [one for one in lines if "rror" in one[:120] and not one.startswith("at ")]
     return "".join(f": {one}" for one in (errors or lines)[-1:]), "\n".join(lines)
+
+
+def _without_json(why: str) -> str:
+    """An error whose JSON, where it has some with a message, is that message."""
+    begin, end = why.find("{"), why.rfind("}") + 1
+    value = decode_json(why[begin:end])
+    told = text_at(value, "error", "message") or text_at(value, "message")
+    return f"{why[:begin]}{told}{why[end:]}" if told else why
 
 
 def _reason_of(text: str) -> str:

@@ -52,7 +52,11 @@ def test_what_lies_outside_of_the_vault_is_not_read():
     ("name", "reason", "says"),
     [
         ("refuse", "refusal", "blocked due to safety settings"),
-        ("fail401", "login", "run `gemini` once and log in, or set GEMINI_API_KEY"),
+        (
+            "fail401",
+            "login",
+            "[API Error: loopback says 401]; run `gemini` once and log in, or set GEMINI_API_KEY",
+        ),
         ("no-login", "login", "run `gemini` once and log in"),
         ("bad-session", None, "Error resuming session"),
     ],

@@ -236,10 +236,12 @@ class _Runner:
         if config.output_path and result:
             text = _without_fence(result) if config.output == "json" else result
             try:
-                self._write_output(config.output_path, f"{text}\n".encode())
-                output = config.output_path
+                output, root = config.output_path, self.vault.root
+                before = files.read(root, output) if files.exists(root, output) else None
+                files.replace(root, output, f"{text}\n".encode(), before)
                 self.made.append(output)
             except (CortexError, OSError) as error:
+                output = ""
                 self._append({"event": "info", "message": f"{config.output_path} was not written: {reason_of(error)}"})  # fmt: skip
         try:
             record = self._capture(config, result) if result else ""
@@ -247,10 +249,6 @@ class _Runner:
             record = ""
             self._append({"event": "info", "message": f"not captured: {reason_of(error)}"})
         return ending, output or record
-
-    def _write_output(self, path: str, data: bytes) -> None:
-        before = files.read(self.vault.root, path) if files.exists(self.vault.root, path) else None
-        files.replace(self.vault.root, path, data, before)
 
     def _capture(self, config: RunConfig, result: str) -> str:
         """The id of the record that a result becomes: an agent's, for each of its facets, is one."""

@@ -19,7 +19,7 @@ from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.prepare import get_agent
 from cortex.operations.runs.request import request_run
-from cortex.operations.runs.run_list import RunLine, line_of
+from cortex.operations.runs.run_list import RunLine, iter_runs, line_of
 from cortex.operations.runs.schedule_state import DAY_SECONDS, KEPT_DAYS, ScheduleState, read_state
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.recover_runs import recover_runs
@@ -134,9 +134,11 @@ def _remove_old(vault: Vault, caller: Caller, names: Iterable[str]) -> None:
         with suppress(CortexError, OSError):
             limits[name] = get_agent(vault, name).keep
     seen: Counter[str] = Counter()
-    for id_ in run_files.list_ended(vault) if any(limits.values()) else ():
-        run = run_files.find_run(vault, id_)
+    for run in iter_runs(vault) if any(limits.values()) else ():
         seen[run.request.agent] += 1
         is_over = 0 < limits.get(run.request.agent, 0) < seen[run.request.agent]
         if is_over and epoch_seconds(run.created) < oldest:
+            beside = f"{run.path[:-3]}.d"
+            for name in files.list_names(vault.root, beside):
+                files.remove(vault.root, f"{beside}/{name}")
             files.remove(vault.root, run.path)

@@ -133,11 +133,27 @@ def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
     path = run_path(vault, QUEUE, id_)
     said = {key: value for key, value in request._asdict().items() if value}
     event = run_event.complete({"event": "request", **said}, id_, 0, now[:-1] + ".000Z")
-    if len(run_event.encode_line(event)) > run_event.MAX_EVENT_BYTES:
-        event, data = run_event.set_aside(event, f"{id_}.d/0.json")
-        files.create(root, f"{path[:-3]}.d/0.json", data)
+    event = _set_aside(vault, path, event)
     files.create(root, path, run_note.compose_request(id_, request, event, now))
     return path
+
+
+def _set_aside(vault: Vault, path: str, event: RunEvent) -> RunEvent:
+    """The event as the note at `path` has it: one too large for a line is written beside the note."""
+    if len(run_event.encode_line(event)) <= run_event.MAX_EVENT_BYTES:
+        return event
+    name = f".d/{event['seq']}.json"
+    event, data = run_event.set_aside(event, f"{event['agent_id']}{name}")
+    files.create(vault.root, f"{path[:-3]}{name}", data)
+    return event
+
+
+def _move_aside(vault: Vault, source: str, target: str) -> None:
+    """Move what lies beside a note with it."""
+    for name in files.list_names(vault.root, f"{source[:-3]}.d"):
+        files.move(vault.root, f"{source[:-3]}.d/{name}", f"{target[:-3]}.d/{name}")
+    with suppress(OSError):
+        os.rmdir(os.path.join(vault.root, f"{source[:-3]}.d"))
 
 
 class ActiveRun:
@@ -166,14 +182,9 @@ class ActiveRun:
         if self.has_ended:
             return None
         whole = run_event.complete(run_event.with_texts(dict(event), clean), self.id, len(self.events), now)  # fmt: skip
-        line = run_event.encode_line(whole)
-        if len(line) > run_event.MAX_EVENT_BYTES:
-            file = f"{self.id}.d/{whole['seq']}.json"
-            whole, data = run_event.set_aside(whole, file)
-            files.create(self.vault.root, f"{self.path[:-3]}.d/{whole['seq']}.json", data)
-            line = run_event.encode_line(whole)
+        whole = _set_aside(self.vault, self.path, whole)
         self._follow_edit()
-        self._write(line.encode())
+        self._write(run_event.encode_line(whole).encode())
         self.events.append(whole)
         self.unsynced_since = self.unsynced_since or time.monotonic()
         self.sync(at_once=whole["event"] in run_event.SYNCED)
@@ -218,10 +229,7 @@ class ActiveRun:
         done again. Raises `OSError`, `CortexError`."""
         root, layout = self.vault.root, self.vault.layout()
         target = layout.path(run_note.sealed_path(self.id))
-        for name in files.list_names(root, f"{self.path[:-3]}.d"):
-            files.move(root, f"{self.path[:-3]}.d/{name}", f"{target[:-3]}.d/{name}")
-        with suppress(OSError):
-            os.rmdir(os.path.join(root, f"{self.path[:-3]}.d"))
+        _move_aside(self.vault, self.path, target)
         try:
             data = files.read(root, self.path, MAX_RUN_BYTES)
         except NotFoundError:
@@ -262,8 +270,7 @@ def _take(vault: Vault, id_: str, folder: str, wait: float) -> ActiveRun | None:
             os.close(lock)
             return None
         if files.exists(vault.root, source):  # of an active one: the move was cut short
-            for name in files.list_names(vault.root, f"{source[:-3]}.d"):
-                files.move(vault.root, f"{source[:-3]}.d/{name}", f"{target[:-3]}.d/{name}")
+            _move_aside(vault, source, target)
             files.move(vault.root, source, target)
         return ActiveRun(vault, id_, lock)
     except (OSError, CortexError):

@@ -7,10 +7,12 @@ import pytest
 
 from cortex.core.model.caller import no_progress
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
-from cortex.core.runs.run_event import encode_line, without_json
+from cortex.core.runs.run_event import complete, encode_line, without_json
+from cortex.core.runs.run_note import RunRequest, compose_request, compose_sealed
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
+from tests.agents.real_programs import CASES, events_of, recorded
 from tests.conftest import commit_all
 
 
@@ -103,3 +105,19 @@ def test_nothing_of_the_json_is_left_of_a_line(text: str) -> None:
     assert shown.count("\n") == 3
     assert shown.endswith("\nAfter --> it.\n")
     assert '"seq"' not in without_json(line[:-8])  # torn
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_shown_of_a_run_is_short_and_no_json(name: str) -> None:
+    """Of what the real programs have printed. In reading view neither properties nor comments are shown."""
+    id_, protocol = "run-20261120t171643z-0193ee", name.partition("-")[0]
+    request = RunRequest("hello", "Now.", provider=protocol, requested_by="cli")
+    said = [{"event": "request", **request._asdict()}, *events_of(protocol, recorded(name))]
+    events = [complete(one, id_, at, "2026-11-20T17:16:43.000Z") for at, one in enumerate(said)]
+    data = compose_request(id_, request, events[0], "2026-11-20T17:16:43Z")
+    result = str(events[-1].get("result") or events[-1]["error"])
+    text = compose_sealed(data, events, result, "").decode()
+    shown = without_json(text).partition("\n---\n")[2]
+    assert not set("{}") & set(shown)
+    most = 0.3 if events[-1]["event"] == "finish" else 0.36
+    assert len(shown.encode()) <= most * len(text.encode())

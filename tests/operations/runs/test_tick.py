@@ -1,6 +1,7 @@
 """`cortex tick` with real runs: each schedule once, in the order of priorities, for the facets that were active."""
 
 import json
+import os
 import threading
 import time
 from datetime import datetime, timedelta
@@ -179,5 +180,9 @@ def test_old_runs_are_removed_as_the_agent_says_and_young_ones_stay(vault, agent
         path = Path(vault.root, f"runs/2020/01/{id_}.md")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"---\nid: {id_}\ntype: run\nagent: morning\ncreated: 2020-01-01T00:00:00Z\n---\n")  # fmt: skip
+        path.with_suffix(".d").mkdir()
+        (path.with_suffix(".d") / "3.json").write_text("{}")
+    os.symlink(path, path.with_name("run-20200103t000000z-000003.md"))
     (ran,) = tick()["runs"]
-    assert list(run_files.list_ended(vault)) == [ran["id"]]
+    assert list(run_files.list_ended(vault)) == [ran["id"], "run-20200103t000000z-000003"]
+    assert not list(Path(vault.root, "runs/2020").rglob("*.json"))
