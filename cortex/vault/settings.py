@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from _collections_abc import Callable
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
-from cortex.core.text.value import NamedTuple
+from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
 
 FORMAT_VERSION = 1
 _ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
-_VAULT_EMBEDDERS = ("auto", "off", "minilm")
+_EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
-_BRANCH_RE = lazy_re(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]{1,200}")
+_BRANCH_RE = lazy_re(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]{0,200}")
 _PROJECT_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
@@ -60,6 +61,38 @@ class Settings(NamedTuple):
 
 
 _DEFAULTS = Settings()
+_FLAG = (lambda said: isinstance(said, bool), False, "true or false")
+# Field -> its place (section and key), whether a value fits, what holds else, and what fits.
+_FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
+    "engine": ("index engine", _ENGINES.__contains__, "auto", "auto, whoosh or tantivy"),
+    "autocommit": ("sync autocommit", *_FLAG),
+    "push": ("sync push", *_FLAG),
+    "notes": ("sync notes", *_FLAG),
+    "hooks_enabled": ("hooks enabled", *_FLAG),
+    "prompts": (
+        "hooks prompts", lambda said: type(said) is bool or str(said).lower() in PROMPT_POLICIES,
+        NONE, "one of none, short, full; none are kept now",
+    ),
+    "tells_contract": ("hooks contract", *_FLAG),
+    "reminder_lines": (
+        "remind lines", lambda said: type(said) is int and 0 <= said <= 20,
+        _DEFAULTS.reminder_lines, "a number from 0 to 20",
+    ),
+    "reminder_threshold": (
+        "remind threshold", lambda said: type(said) in (int, float) and 0 <= said <= 1,
+        _DEFAULTS.reminder_threshold, "a number from 0 to 1",
+    ),
+    "embedder": ("semantic embedder", _EMBEDDERS.__contains__, "off", "auto, off or minilm"),
+    "erased": (
+        "events erased", lambda said: type(said) is list and all(type(one) is str for one in said),
+        None, "a list of ids",
+    ),
+    "archives_faded": ("lifecycle auto", *_FLAG),
+    "briefings_branch": (
+        "briefings branch", lambda said: type(said) is str and bool(_BRANCH_RE.fullmatch(said)),
+        "", 'a valid branch name, such as "main"',
+    ),
+}  # fmt: skip
 
 
 def load(root: str) -> Settings:
@@ -111,35 +144,37 @@ def _read_table(table: dict[str, object]) -> Settings:
     if exclude != said:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
-    engine = index.get("engine", "auto") if isinstance(index, dict) else "auto"
-    if engine not in _ENGINES:
-        _add(problems, "[index] engine is none that there is", 'write engine = "auto"')
-        engine = "auto"
     if "distill" in table:
         hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
         _add(problems, "[distill] is not read: no vault can name a program", hint)
-    lines = _parse_number(table, "remind lines", _DEFAULTS.reminder_lines, 20, problems)
-    threshold = _parse_number(table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems)
+    semantic = table.get("semantic", {})
+    if isinstance(semantic, dict) and semantic.keys() - {"embedder"}:
+        hint = "take out all but its embedder, and write the rest into your own settings"
+        _add(problems, "[semantic] says more than a vault may", hint)
     return Settings(
         tuple(exclude),
-        engine=engine,
-        autocommit=_parse_switch(table, "sync", "autocommit", problems),
-        push=_parse_switch(table, "sync", "push", problems),
-        notes=_parse_switch(table, "sync", "notes", problems),
-        hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
-        prompts=_parse_prompts(table, problems),
-        tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,
+        **_read_forms(table, problems),
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
-        reminder_lines=int(lines),
-        reminder_threshold=threshold,
-        embedder=_parse_embedder(table.get("semantic", {}), problems),
-        erased=_parse_erased(table.get("events", {}), problems),
-        archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
-        briefings_branch=_parse_branch(table.get("briefings", {}), problems),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )
+
+
+def _read_forms(table: dict[str, object], problems: list[Problem]) -> dict[str, Any]:
+    """The fields that `_FORMS` names, the usual value where nothing is said."""
+    values: dict[str, Any] = {}
+    for field, (place, fits, strict, form) in _FORMS.items():
+        section, key = place.split()
+        held = table.get(section, {})
+        said = held.get(key, getattr(_DEFAULTS, field)) if isinstance(held, dict) else None
+        values[field] = said
+        if not isinstance(held, dict) or (key in held and not fits(said)):
+            values[field] = strict
+            _add(problems, f"[{section}] {key} is not {form}", f"mend {key}, or take it out")
+    policy, erased = str(values["prompts"]).lower(), values["erased"]
+    values["prompts"] = _EARLIER_PROMPTS.get(policy, policy)
+    return {**values, "erased": None if erased is None else frozenset(erased)}
 
 
 def _layout_problems(root: str, table: dict[str, object]) -> list[Problem]:
@@ -237,16 +272,6 @@ def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str,
     return tuple(found)
 
 
-def _parse_erased(table: object, problems: list[Problem]) -> frozenset[str] | None:
-    """The ids of `[events] erased`; None where they are not understood."""
-    listed = table.get("erased", []) if isinstance(table, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        hint = 'write [events] and below it erased = ["20261120t164512z-aaaaaaaaaa"]'
-        _add(problems, "[events] erased is not a list of ids", hint)
-        return None
-    return frozenset(listed)
-
-
 def _parse_phrases(
     table: object, problems: list[Problem]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -267,63 +292,3 @@ def _parse_phrases(
         if is_project_name(type_) and good:
             found.append((type_, good))
     return tuple(found)
-
-
-def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
-    """What `[hooks] prompts` says; nothing is kept where it says something unknown."""
-    hooks = table.get("hooks", {})
-    value = hooks.get("prompts", SHORT) if isinstance(hooks, dict) else None
-    if isinstance(value, bool):
-        return _EARLIER_PROMPTS[str(value).lower()]
-    if isinstance(value, str) and value.lower() in PROMPT_POLICIES:
-        return value.lower()
-    hint = 'write prompts = "none", "short" or "full"'
-    _add(problems, "[hooks] prompts is none of none, short, full", f"{hint}; none are kept now")
-    return NONE
-
-
-def _parse_branch(section: object, problems: list[Problem]) -> str:
-    """The value of `[briefings] branch`; empty, with a problem added, if it cannot be a branch name."""
-    value = section.get("branch", "") if isinstance(section, dict) else None
-    if value == "" or (isinstance(value, str) and _BRANCH_RE.fullmatch(value)):
-        return str(value)
-    _add(problems, "[briefings] branch is not a valid branch name", 'write branch = "main"')
-    return ""
-
-
-def _parse_embedder(section: object, problems: list[Problem]) -> str:
-    """What `[semantic] embedder` says; no vault can have notes sent away, or a folder read."""
-    value = section.get("embedder", "auto") if isinstance(section, dict) else None
-    if value in _VAULT_EMBEDDERS and len(section) <= ("embedder" in section):  # type: ignore[arg-type, operator]
-        return str(value)
-    hint = 'write embedder = "auto", "off" or "minilm"; all else stands in your own settings'
-    _add(problems, "[semantic] says more than a vault may", hint)
-    return str(value) if value in _VAULT_EMBEDDERS else "off"
-
-
-def _parse_switch(
-    table: dict[str, object], section: str, key: str, problems: list[Problem]
-) -> bool | None:
-    """What a section says of `key`: true, false, or nothing; what nobody understands is false."""
-    switches = table.get(section, {})
-    value = switches.get(key) if isinstance(switches, dict) else None
-    if isinstance(switches, dict) and (value is None or isinstance(value, bool)):
-        return value
-    hint = f"write {key} = true, {key} = false, or neither"
-    _add(problems, f"[{section}] {key} is neither true nor false", hint)
-    return False
-
-
-def _parse_number(
-    table: dict[str, object], name: str, default: float, most: float, problems: list[Problem]
-) -> float:
-    """The number that `name` (section and key) says, from 0 to `most`; whole if `default` is."""
-    section, key = name.split()
-    numbers = table.get(section, {})
-    value = numbers.get(key, default) if isinstance(numbers, dict) else None
-    kinds = int if isinstance(default, int) else (int, float)
-    if isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value <= most:
-        return value
-    message = f"[{section}] {key} is no number from 0 to {most:g}"
-    _add(problems, message, f"write {key} = {default:g}")
-    return default

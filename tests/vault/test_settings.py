@@ -36,7 +36,7 @@ def test_a_team_says_what_is_kept_of_prompts(said, kept, tmp_path):
 def test_what_nobody_understands_keeps_no_prompts_and_is_named(said, tmp_path):
     read = loaded(tmp_path, f"[hooks]\nprompts = {said}\n")
     assert read.prompts == "none"
-    assert "none of none, short, full" in read.problems[0].message
+    assert "one of none, short, full" in read.problems[0].message
 
 
 def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
