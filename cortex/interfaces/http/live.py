@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from starlette.responses import Response, StreamingResponse
 
@@ -22,7 +23,11 @@ from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
 
 POLL_SECONDS, HEARTBEAT_SECONDS = 0.4, 15.0
-_PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 3.0  # between two looks at a run: the least, and the most
+_PAUSE_SECONDS, _LOOK_SECONDS = (
+    0.05,
+    3.0,
+)  # between two looks at runs: the least of all listeners, and the most of one
+_LISTENERS = WeakSet[socket.socket]()  # of runs
 # What a verb answers: changes since a cursor, or a run and its events with what is given beside.
 _Feed = Callable[[Any], Awaitable[dict[str, Any]]]
 
@@ -78,16 +83,14 @@ def _event(answer: dict[str, Any]) -> bytes:
 
 
 def answer_run(vault: Vault, look: _Feed, first: dict[str, Any]) -> Response:
-    """The events of a run, as `look` answers them, from those of `first` on. A browser that asks for what comes behind
-    the end of a run has seen it all: it is to ask no more."""
+    """The events of a run from those of `first` on, as `look` answers them; 204 behind its end: a browser asks no more."""
     if not first["events"] and _is_over(first):
         return Response(status_code=204)
     return StreamingResponse(_run_messages(vault, look), media_type="text/event-stream")
 
 
 async def _run_messages(vault: Vault, look: _Feed) -> AsyncIterator[bytes]:
-    """A message for each event, whose id is its number, as soon as it is on the disk; the last is the terminal
-    one, after which the note is moved to where it stays."""
+    """A message for each event as soon as it is on the disk, its id the event's number; the terminal one is the last."""
     given: dict[str, object] = {}
     with suppress(CortexError, OSError), run_state.pokes(vault) as pokes:
         while True:
@@ -110,7 +113,8 @@ async def _poked(pokes: socket.socket | None) -> None:
     """Wait until there may be an event more; a poke may be lost."""
     with suppress(TimeoutError, BlockingIOError):
         if pokes:
+            _LISTENERS.add(pokes)
             await asyncio.wait_for(asyncio.get_running_loop().sock_recv(pokes, 64), _LOOK_SECONDS)
-        await asyncio.sleep(_PAUSE_SECONDS if pokes else POLL_SECONDS)
+        await asyncio.sleep(_PAUSE_SECONDS * len(_LISTENERS) if pokes else POLL_SECONDS)
         while pokes:
             pokes.recv(64)
