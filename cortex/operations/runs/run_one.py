@@ -15,7 +15,7 @@ from cortex.agents.provider import command_of, environment_of, new_reader, stdin
 from cortex.agents.reader import last_words
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import RUN, Event, validate
-from cortex.core.model.layout import QUEUE, is_among_briefings
+from cortex.core.model.layout import ACTIVE, QUEUE, is_among_briefings
 from cortex.core.model.problem import CortexError, reason_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.agent_note import DEFAULT_NAME
@@ -148,7 +148,8 @@ class _Runner:
                 mark=f"{RUN_VARIABLE}={self.active.id}", on_output=self._take_output, look=self._look, adopt=True,
             )  # fmt: skip
         finally:
-            private.remove(scratch)
+            if not chain or run_files.list_runs(self.vault, ACTIVE) == [self.active.id]:
+                private.remove(scratch)  # else another one may go on in it
         self._take_line(self.splitter.begun)
         if self.ending is None and ended.why:
             reason, _, error = ended.why.partition(": ")

@@ -31,6 +31,8 @@ PROGRAM = """
     say(event="tool_start", tool="search", args={"query": "x"}, call_id="c1")
     time.sleep(float(told.get("sleep", 0)))
     say(event="tool_end", tool="search", call_id="c1", ok=True, result=["one", "two"])
+    if "touch" in told: open("here", "w").close()
+    if "look" in told: say(event="message", text=" ".join([*sorted(os.listdir()), *sorted(os.environ)]))
     if "echo" in told: say(event="message", text="it is " + os.environ.get(told["echo"], "not set"))
     if "plain" in told: print("no JSON", flush=True)
     if "die" in told: os._exit(7)

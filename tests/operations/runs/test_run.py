@@ -207,6 +207,27 @@ def test_a_run_goes_on_with_its_session_by_the_same_provider(run, ended) -> None
     assert "stays with its provider" in wrong["message"]
 
 
+def test_two_that_go_on_at_once_do_not_take_each_other_s_folder(run, ended) -> None:
+    first = ended(run("start", "default", "x")["id"])
+    slow = run("continue", first["id"], "sleep:3 echo:TMPDIR look")["id"]
+    quick = ended(run("continue", first["id"], "touch say:quick")["id"])
+    done = ended(slow)
+    assert (quick["status"], done["status"]) == ("finished", "finished")
+    said = [one["text"] for one in done["answer"]["events"] if one["event"] == "message"]
+    assert said[0].startswith("here ")
+
+
+def test_a_program_is_given_no_more_of_the_environment_than_it_needs(run, ended, monkeypatch) -> None:  # fmt: skip
+    for name in ("LD_PRELOAD", "PYTHONPATH", "NODE_OPTIONS", "GIT_DIR", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN",
+                 "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"):  # fmt: skip
+        monkeypatch.setenv(name, "" if name in ("LD_PRELOAD", "PYTHONPATH", "GIT_DIR") else os.environ["HOME"])  # fmt: skip
+    done = ended(run("start", "default", "look")["id"])
+    (said,) = [one["text"] for one in done["answer"]["events"] if one["event"] == "message"]
+    assert {*said.split()} - {"LC_CTYPE"} <= {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL", "CORTEX_DAY", "CORTEX_HOOK", "CORTEX_RUN",
+    }  # fmt: skip
+
+
 def test_an_agent_that_is_not_trusted_is_not_run(vault, agent, run, cortex) -> None:
     agent("review", "say:fine")
     Path(vault.root, "agents/review.md").write_text("---\ntype: agent\n---\nsay:changed\n")
