@@ -298,9 +298,9 @@ def load_note(
     else:
         whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
         note = summarize_note(path, whole_lines, mtime, is_template=is_template)
-        message = "is larger than 1 MB; only its beginning is searched"
-        problem = Problem(path, message, "split the note")
-        note = note._replace(problems=(*note.problems, problem))
+        problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")  # fmt: skip
+        told = (problem,) if note.row.tier != TIER_TRAIL else ()  # what Cortex writes nobody splits
+        note = note._replace(problems=(*note.problems, *told))
     return _with_hashes(note, content_hash)
 
 

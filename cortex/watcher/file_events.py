@@ -214,7 +214,7 @@ class _LostEventHandler(logging.Handler):
 def _is_relevant(path: str, *, is_folder: bool) -> bool:
     """Whether a change of this vault-relative path can change what the scan sees."""
     *folders, name = path.split("/")
-    if any(folder[0] == "." for folder in folders if folder):
+    if folders[-2:] == ["runs", "active"] or any(folder[:1] == "." for folder in folders):
         return False
     if name in _RULE_FILES:
         return True

@@ -156,6 +156,21 @@ def test_a_tick_that_can_start_nothing_is_shown_by_status(vault, agent, watch, c
     assert len(ended(vault)) == 1
 
 
+def test_what_a_run_appends_starts_no_pass(vault, watch) -> None:
+    written = note(vault, "runs/active/run-20261120t171643z-0193ee.md", "# x\n")
+    watcher = watch().ready()
+    time.sleep(1)
+    before = watcher.standing().passes
+    for _ in range(30):
+        with written.open("a") as file:
+            file.write("- a line\n")
+        time.sleep(0.05)
+    time.sleep(1)
+    assert watcher.standing().passes == before
+    note(vault, "runs/2026/11/run-20261120t171643z-0193ee.md", "# x\n")
+    until(lambda: watcher.standing().passes > before)
+
+
 def test_a_run_whose_process_is_gone_is_closed(vault, settings, caller, watch) -> None:
     id_, _ = request.request_run(vault, caller, RunRequest("default", "sleep:60", tier="flash"), {})
     until(lambda: is_working(vault, id_))

@@ -91,6 +91,17 @@ def test_a_record_leads_to_the_run_that_it_came_of(run, ended, cortex) -> None:
     assert "## Prompt\n\nsay:Quinces-set-slowly\n" in cortex("show", source["run"]).stdout
 
 
+def test_a_run_that_said_much_is_no_problem(vault, run, ended, cortex) -> None:
+    path = Path(vault.root, ended(run("start", "default", "say:x")["id"])["path"])
+    head, _, rest = path.read_text().partition("## Result")
+    line = encode_line({"seq": 9, "event": "info", "agent_id": "a", "ts": "2026-11-20T17:16:43.000Z", "message": "much " * 100})  # fmt: skip
+    path.write_text(f"{head}{line * 3000}\n## Result{rest}")
+    assert path.stat().st_size > 1 << 20
+    assert "larger" not in cortex("doctor").stdout
+    Path(vault.root, "own.md").write_text("much " * 300_000)
+    assert "own.md: is larger than 1 MB" in cortex("doctor").stdout
+
+
 def test_no_verb_writes_in_the_note_of_a_run(run, ended, cortex) -> None:
     done = ended(run("start", "default", "say:x")["id"])
     assert cortex("revise", done["id"], "--title", "other").returncode == 2
