@@ -23,13 +23,9 @@ from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
 
 POLL_SECONDS, HEARTBEAT_SECONDS = 0.4, 15.0
-_PAUSE_SECONDS, _LOOK_SECONDS = (
-    0.05,
-    3.0,
-)  # between two looks at runs: the least of all listeners, and the most of one
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 3.0  # between looks at runs: least of all, most of each
 _LISTENERS = WeakSet[socket.socket]()  # of runs
-# What a verb answers: changes since a cursor, or a run and its events with what is given beside.
-_Feed = Callable[[Any], Awaitable[dict[str, Any]]]
+_Feed = Callable[[Any], Awaitable[dict[str, Any]]]  # what a verb answers: to a cursor, to values
 
 
 class LiveStream:
