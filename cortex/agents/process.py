@@ -131,10 +131,10 @@ def _signal_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
 
 
-def kill_marked(mark: str, *, children: bool = False) -> int:
+def kill_marked(mark: str, *, children: bool = False) -> None:
     """Kill the processes with a mark in their environment, and with `children` all of this process,
-    until there is none; how many. Linux alone."""
-    killed = quiet_passes = 0
+    until there is none. Linux alone."""
+    quiet_passes = 0
     for _ in range(_MAX_KILL_PASSES):
         # A process that starts another and ends, or becomes another program, at the moment of a pass
         # is seen in none: one quiet pass proves nothing.
@@ -144,12 +144,10 @@ def kill_marked(mark: str, *, children: bool = False) -> int:
                 os.kill(pid, signal.SIGKILL)
             with suppress(OSError):
                 os.waitpid(pid, os.WNOHANG)
-        killed += len(found)
         quiet_passes = 0 if found else quiet_passes + 1
         if quiet_passes == _QUIET_PASSES:
-            break
+            return
         time.sleep(_PAUSE_SECONDS)
-    return killed
 
 
 def _list_marked(mark: str) -> list[int]:

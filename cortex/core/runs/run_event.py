@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from types import NoneType
 from typing import Any, TypeAlias
 
+from cortex.core.text.iso_time import parse_utc
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 
@@ -33,6 +34,7 @@ _JSON_RE = lazy_re(r" <!-- cx \{[^>\n]*(?:>|$)", re.MULTILINE)
 _MARKUP_RE = lazy_re(r"[\\\[\]*_#|~$!]")
 _UNSHOWN = str.maketrans({"<": "‹", ">": "›", "`": "'", "{": "(", "}": ")", "%": "％"})
 _PLAIN = (str, int, float, NoneType)  # values of JSON in which there are no others
+_FILLED_IN = ("event", "seq", "agent_id", "ts")
 _MAX_DEPTH = 60  # of a value: what goes through it afterwards is recursive
 
 
@@ -41,9 +43,7 @@ def complete(event: Mapping[str, Any], run: str, seq: int, now: str) -> RunEvent
     that is unknown becomes `info`."""
     kind = event.get("event")
     known = kind if kind in KINDS else "info"
-    rest = {
-        key: value for key, value in event.items() if key not in ("event", "seq", "agent_id", "ts")
-    }
+    rest = {key: value for key, value in event.items() if key not in _FILLED_IN}
     if known != kind:
         rest = {"message": one_line(str(kind or "")) or "event without a kind", "value": rest}
     return {"seq": seq, "event": known, "agent_id": run, "ts": _time_of(event.get("ts")) or now, **rest}  # fmt: skip
@@ -55,11 +55,10 @@ def _time_of(given: object) -> str:
         return ""
     try:
         if isinstance(given, str):
-            moment = datetime.fromisoformat(given)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            moment = parse_utc(given)
         else:
             moment = datetime.fromtimestamp(given / 1000, UTC)
-        return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return ""
 

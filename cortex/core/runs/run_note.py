@@ -71,7 +71,6 @@ class RunState(NamedTuple):
     running_tools: tuple[str, ...] = ()
     tool_seconds: Mapping[str, float] = {}  # by call id
     thinking: int = 0  # how many events of its kind
-    events: int = 0
 
     @property
     def seconds(self) -> float:
@@ -113,9 +112,8 @@ def fold(events: Iterable[RunEvent]) -> RunState:
     found: dict[str, Any] = {"status": REQUESTED}
     begun: dict[str, tuple[str, str]] = {}  # call id -> tool, time
     seconds: dict[str, float] = {}
-    thinking = count = 0
+    thinking = 0
     for event in events:
-        count += 1
         kind = event["event"]
         for key in ("provider", "model", "tier", "session_id"):
             if isinstance(value := event.get(key), str) and value:
@@ -137,7 +135,7 @@ def fold(events: Iterable[RunEvent]) -> RunState:
             begun.clear()
             break
     names = tuple(tool for tool, _ in begun.values())
-    return RunState(**found, running_tools=names, tool_seconds=seconds, thinking=thinking, events=count)  # fmt: skip
+    return RunState(**found, running_tools=names, tool_seconds=seconds, thinking=thinking)
 
 
 def _ending(event: RunEvent) -> dict[str, Any]:

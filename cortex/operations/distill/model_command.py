@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, Ended, run_process
+from cortex.agents.process import GUARD_VARIABLE, IN_MODEL, run_process
 from cortex.core.distill.answer import MAX_ANSWER_BYTES
 from cortex.core.model.problem import CortexError
 from cortex.core.redact.secrets import sanitize_text
@@ -32,15 +32,34 @@ def run_model(
     for a command that cannot be run, fails, takes longer than `timeout` seconds or prints more than
     `MAX_ANSWER_BYTES` bytes.
     """
+    deadline = time.monotonic() + timeout
+    output = bytearray()
+
+    def look() -> str:
+        waiting()
+        if len(output) > MAX_ANSWER_BYTES:
+            hint = "another model, or one that answers JSON alone"
+            raise CortexError(f"{words[0]} answered more than {MAX_ANSWER_BYTES:,} bytes", hint)
+        if time.monotonic() >= deadline:
+            hint = "ask about less, or give it more time: [distill] timeout, in seconds"
+            raise CortexError(f"{words[0]} gave no answer within {timeout:.0f} s", hint)
+        return ""
+
     with _ended_by_signals():
-        output, ended = _run(words, cwd, question, timeout, waiting)
+        ended = run_process(
+            words, cwd=cwd, env={**os.environ, GUARD_VARIABLE: IN_MODEL},
+            stdin=question.encode("utf-8", "replace"), mark=f"{_MARK_VARIABLE}={os.urandom(16).hex()}",
+            on_output=output.extend, look=look,
+        )  # fmt: skip
+        if len(output) > MAX_ANSWER_BYTES:  # it ended before we looked
+            look()
+    answer = output.decode("utf-8", "replace")
     if ended.exit_code:
-        texts = (text for text in (ended.stderr, output) if text.strip())
-        lines = [line.strip() for line in next(texts, "").splitlines() if line.strip()]
-        why = lines[-1] if lines else f"exit code {ended.exit_code}"
+        lines = (ended.stderr.strip() or answer.strip()).splitlines()
+        why = lines[-1].strip() if lines else f"exit code {ended.exit_code}"
         hint = "run it by hand to see why"
         raise CortexError(f"{words[0]} failed: {sanitize_text(why)[:300]}", hint)
-    return output
+    return answer
 
 
 @contextmanager
@@ -59,30 +78,3 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
-
-
-def _run(
-    words: Sequence[str], cwd: str, question: str, timeout: float, waiting: Callable[[], None]
-) -> tuple[str, Ended]:
-    """Run a command that reads a question: its output, and how it ended."""
-    deadline = time.monotonic() + timeout
-    output = bytearray()
-
-    def look() -> str:
-        waiting()
-        if len(output) > MAX_ANSWER_BYTES:
-            hint = "another model, or one that answers JSON alone"
-            raise CortexError(f"{words[0]} answered more than {MAX_ANSWER_BYTES:,} bytes", hint)
-        if time.monotonic() >= deadline:
-            hint = "ask about less, or give it more time: [distill] timeout, in seconds"
-            raise CortexError(f"{words[0]} gave no answer within {timeout:.0f} s", hint)
-        return ""
-
-    ended = run_process(
-        words, cwd=cwd, env={**os.environ, GUARD_VARIABLE: IN_MODEL},
-        stdin=question.encode("utf-8", "replace"), mark=f"{_MARK_VARIABLE}={os.urandom(16).hex()}",
-        on_output=output.extend, look=look,
-    )  # fmt: skip
-    if len(output) > MAX_ANSWER_BYTES:  # it ended before we looked
-        look()
-    return output.decode("utf-8", "replace"), ended

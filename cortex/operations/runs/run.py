@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from cortex.core.model.caller import Caller
@@ -22,6 +23,7 @@ from cortex.operations.runs.run_one import run_one
 from cortex.operations.upkeep.recover_runs import end_run, recover_runs
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
+from cortex.vault.runs.run_files import find_run
 
 _LOOK_SECONDS = 0.5  # between two looks at a run where nobody says that it has a new event
 _MAX_LISTED = 1000
@@ -85,7 +87,7 @@ def run(
         refresh, max_output_tokens, thinking_budget, (), session_id, chat_id, "", caller.source,
     )  # fmt: skip
     if action == "work":
-        return _work(vault, caller, name)
+        return RunResult((line_of(find_run(vault, name)),) if run_one(vault, caller, name) else ())
     problems = tuple(recover_runs(vault, caller))
     if action == "list":
         lines = list_runs(vault, number, agent=name, status=status, facet=facet, chat_id=chat_id)
@@ -102,15 +104,9 @@ def run(
     return answer._replace(problems=problems)
 
 
-def _work(vault: Vault, caller: Caller, id_: str) -> RunResult:
-    """Take a request, and run it in this process."""
-    is_run = bool(run_one(vault, caller, id_))
-    return RunResult((line_of(run_files.find_run(vault, id_)),) if is_run else ())
-
-
 def _start(vault: Vault, caller: Caller, request: RunRequest, env: Sequence[str]) -> RunResult:
     id_, outcome = request_run(vault, caller, request, split_env(env))
-    lines = (line_of(run_files.find_run(vault, id_)),)
+    lines = (line_of(find_run(vault, id_)),)
     return RunResult(lines, outcome, hint=cortex_command("run", "follow", id_))
 
 
@@ -120,7 +116,7 @@ def _show(
     """A run with its events from number `start` on; with `emit` each is given to it as it comes."""
     if emit:
         next_ = start + sum(1 for _ in follow_events(vault, caller, found.id, start, emit=emit))
-        found = run_files.find_run(vault, found.id)
+        found = find_run(vault, found.id)
         return RunResult((line_of(found),), "ended", next=next_)
     last = run_files.load_event(vault, found, found.events[-1]) if found.events else {}
     events = tuple(one for one in found.events if one["seq"] >= start)
@@ -132,7 +128,7 @@ def find_one(vault: Vault, name: str) -> Run:
     """The run of an id, or of its end. Raises `NotFoundError`, `InvalidInputError`, `ConflictError`."""
     word = name.strip().strip("[]").rpartition("/")[2].removesuffix(".md")
     if is_run_id(word):
-        return run_files.find_run(vault, word)
+        return find_run(vault, word)
     if len(word) < 3:
         message = f"{name!r} names no run" if word else "which run?"
         raise InvalidInputError(message, "cortex run list names them")
@@ -140,7 +136,7 @@ def find_one(vault: Vault, name: str) -> Run:
     if len(ids) > 1:
         hint = f"name one: {', '.join(ids[:5])}"
         raise ConflictError(f"{word} is the end of {len(ids)} runs", hint)
-    return run_files.find_run(vault, ids[0] if ids else word)
+    return find_run(vault, ids[0] if ids else word)
 
 
 def _continued(before: Run, request: RunRequest) -> RunRequest:
@@ -175,7 +171,7 @@ def _stop(vault: Vault, caller: Caller, found: Run, reason: str) -> RunResult:
     else:
         for _ in follow_events(vault, caller, found.id, 0, most=30.0):
             continue
-    return RunResult((line_of(run_files.find_run(vault, found.id)),), STOPPED)
+    return RunResult((line_of(find_run(vault, found.id)),), STOPPED)
 
 
 def follow_events(
@@ -186,7 +182,7 @@ def follow_events(
     waited = 0.0
     with run_state.pokes(vault) as pokes:
         while True:
-            found = run_files.find_run(vault, id_)
+            found = find_run(vault, id_)
             for event in found.events:
                 if event["seq"] >= start:
                     start, waited = event["seq"] + 1, 0.0
@@ -202,13 +198,6 @@ def follow_events(
                 waited += _LOOK_SECONDS
                 recover_runs(vault, caller)
             for receiver in ready:
-                drain(receiver)
-
-
-def drain(receiver: Any) -> None:
-    """Take what was sent, so that the next wait is for what comes."""
-    try:
-        while receiver.recv(64):
-            continue
-    except OSError:
-        return
+                with suppress(OSError):  # all is taken, so that the next wait is for what comes
+                    while receiver.recv(64):
+                        continue

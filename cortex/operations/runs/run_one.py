@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,10 +58,8 @@ def run_one(vault: Vault, caller: Caller, id_: str) -> str:
         active = run_files.claim(vault, id_)
         if active is None:
             return ""
-        try:
+        with closing(active):
             path = _Runner(vault, caller, active).run()
-        finally:
-            active.close()
     waiting = run_files.list_runs(vault, QUEUE)
     own = [one for one in waiting if run_state.values_of(vault, one) is not None]
     for one in own[:slots]:

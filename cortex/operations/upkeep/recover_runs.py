@@ -3,6 +3,8 @@ took are started. Only those that this user asked for on this machine."""
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from cortex.agents.process import kill_marked
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE
@@ -52,15 +54,13 @@ def _close_orphan(vault: Vault, caller: Caller, id_: str) -> None:
 
 def end_run(active: ActiveRun, now: str, error: str, reason: str) -> None:
     """Close a run whose process is gone, by this error unless its terminal event stands there."""
-    try:
-        event = {"event": "error", "error": error, "reason": reason}
+    event = {"event": "error", "error": error, "reason": reason}
+    with closing(active):
         active.append(event, now[:-1] + ".000Z", sanitize_text)
         run = run_files.find_run(active.vault, active.id)
         ending = run_files.load_event(active.vault, run, active.events[-1])
         result = ending.get("result") or ending.get("error") or ""
         active.seal(str(ending.get("output") or ""), str(result))
-    finally:
-        active.close()
 
 
 def _is_left(vault: Vault, caller: Caller, id_: str) -> bool:
