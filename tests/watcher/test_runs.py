@@ -94,19 +94,19 @@ def test_one_tick_runs_at_a_time(vault, loop) -> None:
     assert loop.started == [("tick",)]
     with ticking(vault):
         assert loop.look() == 1
-    run_state.TICK.write(vault, (at(1), ""))
+    run_state.TICK.write(vault, {"at": at(1), "fault": ""})
     assert loop.look() == 2
     assert not loop.failures
 
 
 def test_what_fails_is_started_again_with_growing_pauses_and_is_said(vault, loop) -> None:
     assert loop.look() == 1
-    run_state.TICK.write(vault, (at(9), "agents/daily.md: no luck"))
+    run_state.TICK.write(vault, {"at": at(9), "fault": "agents/daily.md: no luck"})
     assert loop.look() == 2
     for pause, count in ((1.0, 2), (1.5, 3), (3.0, 3), (1.5, 4), (7.5, 4), (1.0, 5)):
         assert loop.look(pause) == count, pause
     assert loop.status().problems == ("schedules: cortex tick: agents/daily.md: no luck",)
-    run_state.TICK.write(vault, (at(59), ""))
+    run_state.TICK.write(vault, {"at": at(59), "fault": ""})
     assert loop.look(60) == 6
     assert not loop.failures
     assert loop.said[-1] == "schedules works again"
@@ -114,7 +114,7 @@ def test_what_fails_is_started_again_with_growing_pauses_and_is_said(vault, loop
 
 def test_a_tick_that_dies_is_a_failure(vault, loop) -> None:
     loop.look()
-    run_state.TICK.write(vault, (at(0), ""))
+    run_state.TICK.write(vault, {"at": at(0), "fault": ""})
     loop.look()
     assert not loop.failures
     loop.look()

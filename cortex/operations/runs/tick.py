@@ -66,7 +66,7 @@ def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
     with lock(path, "schedules", wait=0.5):  # somebody may be looking
         answer = _run_due(vault, caller, tz)
         faults = [f"{one.where}: {one.message}" for one in answer.problems if one.where.startswith("agents/")]  # fmt: skip
-        run_state.TICK.write(vault, (caller.now, "; ".join(faults[:3])))
+        run_state.TICK.write(vault, {"at": caller.now, "fault": "; ".join(faults[:3])})
         return answer
 
 

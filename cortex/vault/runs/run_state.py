@@ -34,7 +34,7 @@ def _values(table: object) -> dict[str, str]:
 # was asked for by this user.
 _VALUES: JsonStore[dict[str, str] | None] = JsonStore(_FOLDER + "/{}.json", _values, None, _MAX_STATE_BYTES)  # fmt: skip
 # The last `cortex tick` that came to its end: when it began (UTC), and what failed in it.
-TICK: JsonStore[tuple[str, str]] = JsonStore(_FOLDER + "/tick.json", lambda pair: (str(pair[0]), str(pair[1])), ("", ""), 10_000)  # fmt: skip
+TICK: JsonStore[tuple[str, str]] = JsonStore(_FOLDER + "/tick.json", lambda told: (str(told["at"]), str(told["fault"])), ("", ""), 10_000)  # fmt: skip
 TICK_LOCK = "tick.lock"  # in the folder; held while one runs
 # Run id -> why it is to end.
 STOPS: JsonStore[str] = JsonStore(_FOLDER + "/{}.stop", str, "", 10_000)

@@ -86,7 +86,9 @@ def test_status_says_how_runs_stand(vault, caller, agent, past, cortex) -> None:
     past(1, "2026-11-20", period="2026-W47")
     past(2, "2026-11-18", agent="daily", period="2026-11-17")
     run_state.folder(vault)
-    run_state.TICK.write(vault, ("2026-11-20T16:44:02Z", "agents/daily.md: it has no priority"))
+    run_state.TICK.write(
+        vault, {"at": "2026-11-20T16:44:02Z", "fault": "agents/daily.md: it has no priority"}
+    )
     found = status(vault, caller).runs
     assert (found.tick, found.failed_today, len(found.failed)) == ("2026-11-20T16:44:02Z", 1, 2)
     with private.lock(f"{vault.state_folder()}/{private.WATCHER_LOCK}", "watcher"):
@@ -95,6 +97,15 @@ def test_status_says_how_runs_stand(vault, caller, agent, past, cortex) -> None:
     assert "runs: 0 running, 0 waiting, " in shown
     assert "schedules on, last looked at 2026-11-20 16:44; no watcher runs" in shown
     assert "agents/daily.md: it has no priority" in shown
+
+
+@pytest.mark.parametrize("text", ["[]", "[1]", '"ab"', "{", "null", '{"at": 1}'])
+def test_what_is_no_word_of_a_tick_counts_for_nothing(vault, caller, agent, text) -> None:
+    agent("weekly", schedule="weekly", priority=10)
+    run_state.folder(vault)
+    Path(run_state.TICK.path(vault)).write_text(text)
+    found = status(vault, caller).runs
+    assert (found.tick, found.fault) == ("", "")
 
 
 def test_status_names_what_runs_and_waits(vault, caller, run, settings) -> None:
