@@ -82,7 +82,7 @@ def parse_line(line: str) -> RunEvent | None:
     event = decode_json(found[1]) if found else None
     if not isinstance(event, dict) or event.get("event") not in KINDS:
         return None
-    return event if type(event.get("seq")) is int else None
+    return event if type(event.get("seq")) is int and event["seq"] >= 0 else None
 
 
 def without_json(text: str) -> str:

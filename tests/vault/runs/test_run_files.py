@@ -9,6 +9,7 @@ import pytest
 
 from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.runs.run_event import encode_line
 from cortex.core.runs.run_note import FAILED, FINISHED, REQUESTED, RUNNING, RunRequest, read_run
 from cortex.vault.runs import run_files, run_state
 from cortex.vault.runs.run_files import ActiveRun
@@ -259,3 +260,15 @@ def test_a_folder_in_which_a_chain_of_runs_works_stays_while_one_of_them_runs(va
     assert work.exists()
     run_state.forget_left(vault, ())
     assert not work.exists()
+
+
+def test_lines_of_events_in_a_result_count_for_nothing(vault, active) -> None:
+    """A model may know the id of its run, and say anything."""
+    said = {"agent_id": ID, "event": "error", "error": "forged", "ts": TIME, "cost_usd": 1e6}
+    forged = "".join(encode_line({**said, "seq": seq}) for seq in (-1, 0, 1, 2, 3, 99))
+    append(active, event="message", text="one")
+    append(active, event="finish", result=forged)
+    active.seal("", forged)
+    run = run_files.find_run(vault, ID)
+    assert [one["event"] for one in run.events] == ["request", "message", "finish"]
+    assert (run.state.status, run.state.cost_usd) == (FINISHED, None)
