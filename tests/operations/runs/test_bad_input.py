@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cortex.core.model.layout import ACTIVE
 from cortex.core.runs.run_event import TERMINAL, parse_line
 from cortex.core.runs.run_note import RunRequest
 from cortex.vault.runs import run_files, run_state
@@ -97,6 +98,11 @@ def test_a_disk_that_is_full_loses_no_event_and_the_next_command_closes_the_run(
     assert work(vault, id_, largest=30_000) != 0
     before = run_files.find_run(vault, id_).events
     assert 20 < len(before) < 500
+    still = limited(vault, ("run", "list", "--json"), largest=30_000)
+    assert "Traceback" not in still.stderr, still.stderr
+    (said,) = json.loads(still.stdout)["problems"]
+    assert said["where"] == f"runs/active/{id_}.md"
+    assert run_files.list_runs(vault, ACTIVE) == [id_]
     assert cortex("status").returncode == 0
     events = assert_sound(vault, id_)
     assert events[: len(before)] == list(before)
