@@ -76,6 +76,9 @@ def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
     problems: list[Problem] = []
     tried: set[tuple[str, str, str]] = set()
     begun = time.monotonic()
+    waiting = (id_ for _, id_ in run_files.list_open(vault) if run_state.values_of(vault, id_) is not None)  # fmt: skip
+    scheduled = [id_ for id_ in waiting if run_files.read_head(vault, id_).get("requested_by") == "schedule"]  # fmt: skip
+    _wait(vault, caller, scheduled)  # of a call that was killed
     for _ in range(_MAX_ROUNDS):
         at = caller._replace(now=format_time(epoch_seconds(caller.now) + time.monotonic() - begun))
         state = read_state(vault, at, tz)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from datetime import datetime, timedelta
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.layout import ACTIVE
 from cortex.core.text.strings import format_time
 from cortex.operations.records.capture import capture
 from cortex.vault.runs import run_files
@@ -186,3 +189,16 @@ def test_old_runs_are_removed_as_the_agent_says_and_young_ones_stay(vault, agent
     (ran,) = tick()["runs"]
     assert list(run_files.list_ended(vault)) == [ran["id"], "run-20200103t000000z-000003"]
     assert not list(Path(vault.root, "runs/2020").rglob("*.json"))
+
+
+def test_a_tick_that_is_killed_leaves_its_run_and_the_next_one_does_the_rest(vault, agent, tick) -> None:  # fmt: skip
+    agent("first", "sleep:1.5", schedule="daily", priority=10)
+    agent("second", "say:ok", schedule="daily", priority=40)
+    line = [sys.executable, "-m", "cortex", "tick"]
+    with subprocess.Popen(line, cwd=vault.root, stdout=subprocess.DEVNULL) as process:
+        while not run_files.list_runs(vault, ACTIVE):
+            time.sleep(0.01)
+        process.kill()
+    assert of(tick()) == [("second", "", "finished")]
+    runs = [run_files.find_run(vault, id_) for id_ in run_files.list_ended(vault)]
+    assert sorted((one.request.agent, one.state.status) for one in runs) == [("first", "finished"), ("second", "finished")]  # fmt: skip
