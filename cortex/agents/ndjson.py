@@ -22,6 +22,7 @@ class NdjsonEvents(EventReader):
             result = fields.get("result") or ""
             event["result"] = result if isinstance(result, str) else json.dumps(result)
         elif kind == "error":
-            why = text_at(fields, "error") or "the program says no more than that"
+            said = text_at(fields, "error") or text_at(fields, "error", "message")
+            why = said or "the program says no more than that"
             event |= self.failed(why, text_at(fields, "reason"))
         return [event]

@@ -41,7 +41,8 @@ class CompletionEvents(EventReader):
         details = spent.get("prompt_tokens_details") if isinstance(spent, dict) else None
         usage["cached"] = count_at(details, "cached_tokens")
         reason = "".join(text_at(one, "finish_reason") for one in choices)
-        error = next((str(one["error"]) for one in chunks if one.get("error")), "")
+        told = (text_at(one, "error", "message") or text_at(one, "error") for one in chunks)
+        error = next(filter(None, told), "")
         wrong = refusal or error or _CUT_OFF.get(reason, "")
         kind = "refusal" if refusal else ""
         end = self.failed(wrong, kind, usage=usage) if wrong else self.finished(text, usage=usage)
@@ -76,7 +77,9 @@ def ask(url: str, key: str, config: dict[str, Any]) -> Iterator[RunEvent]:
                 if len(chunks) % 200 == 0:
                     yield info(f"{len(chunks)} pieces", "progress")
     except (OSError, HTTPException, ValueError, RecursionError) as error:
-        chunks.append({"error": str(error) or type(error).__name__})
+        chunks.append(
+            {"error": f"{url}: {error}" if str(error) else f"{url}: {type(error).__name__}"}
+        )
     yield from CompletionEvents({}).read({"chunks": chunks})
 
 

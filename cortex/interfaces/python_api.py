@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
-from cortex.core.runs.run_note import ENDED
+from cortex.core.runs.run_note import ENDED, RunRequest
 from cortex.interfaces.call import Request, bind, make_caller
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
@@ -109,6 +109,7 @@ def _of_agents(name: str) -> Callable[..., Any]:
         opened = vault if isinstance(vault, OpenVault) else OpenVault(vault)
         function = getattr(import_module("cortex.operations.runs.prepare"), name)
         if name == "prepare_config":
+            given = tuple(RunRequest(one) if isinstance(one, str) else one for one in given)
             given = (make_caller(Request(opened.root, "python", lambda: opened._vault)), *given)  # noqa: SLF001
         return function(opened._vault, *given, **options)  # noqa: SLF001
 

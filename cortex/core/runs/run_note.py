@@ -175,6 +175,8 @@ def _seconds(time: str) -> float:
 def compose_request(id_: str, request: RunRequest, event: RunEvent, now: str) -> bytes:
     """The note of a run that was asked for, to which events are appended."""
     asked = request.prompt.strip() or f"As [[agents/{request.agent}|{request.agent}]] says."
+    # In a quote no fence and no comment that is left open takes in what follows.
+    asked = "\n".join(f"> {line}".rstrip() for line in asked.splitlines())
     head = _frontmatter(id_, request, fold([event]), now, "")
     title = f"# {request.agent}, {now[:10]} {now[11:16]}"
     return f"{head}\n{title}\n\n## Prompt\n\n{asked}\n\n{_LOG}\n\n{encode_line(event)}".encode()
@@ -211,8 +213,6 @@ def _frontmatter(id_: str, request: RunRequest, state: RunState, created: str, o
         "tokens_cached": state.tokens_cached, "cost_usd": cost, "seconds": round(state.seconds, 1),
         "output": f"[[{output}]]" if output and "/" not in output else output, "created": created,
     }  # fmt: skip
-    if state.status == REQUESTED:
-        fields |= {"output": request.output, "output_path": request.output_path}
     lines = []
     for key, value in fields.items():
         if isinstance(value, int | float) and value:

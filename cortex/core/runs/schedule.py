@@ -15,12 +15,14 @@ from cortex.core.text.value import NamedTuple
 
 SCHEDULES = 'daily, weekly, hourly, segment, "cron: 30 2 * * *", "30m before meeting"'
 MAX_TRIES = 3  # of a run that fails
+RETRY_SECONDS = (0, 600, 3600)  # before each of them: what failed may be back by then
 SEGMENT_GAP = 300  # seconds without an event that end a segment
 
 _HOUR, _DAY, _WEEK = 3600, 86400, 7 * 86400  # seconds
 _WINDOW = 4 * _DAY  # how far back missed periods are caught up with; weeks: four, hours: 24
 _MOST = 100  # characters of a cron, and times of it within the window
 _BEFORE_MEETING_RE = lazy_re(r"([0-9]{1,6}) ?([mhd]) before meeting")
+_TIME_RE = lazy_re(r"\d{4}-(?:W\d\d|\d\d-\d\d(?:T[\d:]+Z?)?)|\d{8}(?:/\d{6}_\d+)?")
 _SECONDS_PER_UNIT = {"m": 60, "h": _HOUR, "d": _DAY}
 Kind: TypeAlias = Literal["daily", "weekly", "hourly", "segment", "cron", "meeting"]
 _PLAIN_KINDS: tuple[Kind, ...] = ("daily", "weekly", "hourly", "segment")
@@ -51,6 +53,7 @@ class PastRun(NamedTuple):
     facet: str
     period: str
     status: str  # a failed one is tried again; every other one counts
+    at: int = 0  # seconds since the epoch
 
 
 class FacetState(NamedTuple):
@@ -155,9 +158,13 @@ def due(  # noqa: PLR0917  all that a schedule depends on
     taken: set[tuple[str, str, str]] = set()
     failures: Counter[tuple[str, str, str]] = Counter()
     firsts: dict[str, str] = {}  # agent -> earliest period
-    for name, facet, period_key, status in past:
+    last_tries: dict[tuple[str, str, str], int] = {}
+    for name, facet, period_key, status, at in past:
         if status == FAILED:
             failures[name, facet, period_key] += 1
+            last_tries[name, facet, period_key] = max(
+                at, last_tries.get((name, facet, period_key), 0)
+            )
         else:
             taken.add((name, facet, period_key))
         if period_key:  # not of a run that somebody asked for
@@ -170,6 +177,11 @@ def due(  # noqa: PLR0917  all that a schedule depends on
             names, reason = _choose_facets(agent, period, facets)
             runs = [(agent.name, facet, period.key) for facet in names]
             left = [run for run in runs if run not in taken and failures[run] < MAX_TRIES]
+            left = [
+                run
+                for run in left
+                if now - last_tries.get(run, now) >= RETRY_SECONDS[failures[run]]
+            ]
             if reason := reason or (agent.barred if left else None):
                 if (agent.name, "", period.key) not in taken:
                     found.append(SkippedRun(agent.name, "", period.key, reason))
@@ -182,6 +194,11 @@ def due(  # noqa: PLR0917  all that a schedule depends on
             if run[0] == agent.name and run[2] in keys and tries >= MAX_TRIES and run not in taken:
                 found.append(SkippedRun(*run, "failed three times"))
     return found
+
+
+def is_meeting(period: str) -> bool:
+    """Whether a period is a meeting's, and not a time's."""
+    return bool(period) and not _TIME_RE.fullmatch(period)
 
 
 def plan_bands(found: Iterable[DueRun | SkippedRun]) -> list[list[DueRun]]:

@@ -39,7 +39,7 @@ def _run_lines(one: Any) -> Iterable[str]:
     at = f"{one.created[:10]} {one.created[11:16]}"
     yield f"{_SIGNS.get(one.status, '·')} {at}  {bold(one.agent)}  {status}{'  ' * bool(about)}{escape(about)}"
     tokens = f"{one.tokens_in}+{one.tokens_out} tokens" if one.tokens_in or one.tokens_out else ""
-    cost = "" if one.cost_usd is None else f"${one.cost_usd:.4f}"
+    cost = "" if one.cost_usd is None else f"${one.cost_usd:.2g}"
     took = f"{one.seconds:g} s" if one.seconds else ""
     running = f"running {', '.join(one.running_tools)}" if one.running_tools else ""
     figures = (one.model or one.provider, tokens, cost, took, running, one.id)
@@ -54,7 +54,7 @@ def costs(answer: Any) -> Iterable[str]:
     for one in (*answer.costs, *([answer.total] if len(answer.costs) > 1 else [])):
         unknown = f", {one.unknown} of unknown cost" if one.unknown else ""
         failed = f", {one.failed} failed" if one.failed else ""
-        yield f"{bold(one.key)}  ${one.cost_usd:.4f}{unknown}"
+        yield f"{bold(one.key)}  {_dollars(one.cost_usd)}{unknown}"
         yield f"  {dim(format_count(one.runs, 'run') + failed, f'{one.tokens_in:,}+{one.tokens_out:,} tokens', f'{one.seconds:g} s')}"
     if not answer.costs:
         yield "no runs"
@@ -72,3 +72,8 @@ def tick(answer: Any) -> Iterable[str]:
     if not (answer.runs or answer.due or answer.skipped):
         yield "nothing is due"
     yield from problem_lines(answer.problems)
+
+
+def _dollars(amount: float) -> str:
+    """An amount with four digits behind the point, or as many as a small one needs."""
+    return f"${amount:.4f}" if amount >= 0.001 or not amount else f"${amount:.6f}"

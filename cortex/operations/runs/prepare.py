@@ -30,9 +30,10 @@ from cortex.operations.find.best_notes import SearchRequest, find_best
 from cortex.operations.find.hits import read_text
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.preserve_text import load_event
-from cortex.vault import agent_settings, files, foreign_settings, templates, trust
+from cortex.vault import agent_settings, files, foreign_settings, templates, trust, user_settings
+from cortex.vault.agent_settings import AgentSettings
 from cortex.vault.layout import portability_problem
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, is_own
 from cortex.vault.runs import run_files
 
 OUTPUT_FOLDER = "runs/output"
@@ -96,15 +97,13 @@ def prepare_config(vault: Vault, caller: Caller, request: RunRequest) -> RunConf
     settings = agent_settings.load_agents()[0]
     data, base, is_trusted = trust.read(vault, request.agent)
     agent = get_agent(vault, request.agent, data)
-    for name, _ in agent.env:
-        if fault := agent_note.env_fault(name, settings.env):
-            raise InvalidInputError(fault, "take it out, or give it under another name")
+    day = check_request(agent, request, caller.now, settings)
     provider, tier, model = agent_settings.resolve_model(
         settings, agent.name, request.provider or agent.provider,
         request.tier or (agent.tier if not request.model else ""), request.model,
     )  # fmt: skip
-    day, output = request.day or f"{local_time(caller.now):%Y%m%d}", request.output or agent.output
-    bounds = _bounds(day, [one for one in request.span or (request.segment,) if one])
+    output = request.output or agent.output
+    bounds = _bounds(day, request)
     found = _captured(vault, caller, bounds, request.facet) if agent.is_generator else []
     period = {"CORTEX_FACET": request.facet, "CORTEX_DAY": day, "CORTEX_SEGMENT": request.segment}
     skipped = {
@@ -143,7 +142,7 @@ def _context(vault: Vault, caller: Caller, agent: Agent, request: RunRequest, fo
         *([(f"Facet {facet.name}", facet.text)] if facet else ()),
         *(_loaded(vault, caller, agent.load) if agent.load else ()),
         ("Events captured", prompt.join_events(found, lambda one: f"{local_time(one.at):%H:%M}")),
-        ("Your previous output", _previous_output(vault, agent.name, request.facet)),
+        ("Your previous output", _previous_output(vault, agent.name, request)),
     ]
     return prompt.compose_context(facts, parts)
 
@@ -163,8 +162,21 @@ def validate_config(config: RunConfig) -> list[Problem]:
     return [Problem(config.name, one, "cortex agents check") for one in wrong if wrong[one]]
 
 
-def _bounds(day: str, spans: list[str]) -> list[tuple[float, float]]:
+def check_request(agent: Agent, request: RunRequest, now: str, settings: AgentSettings) -> str:
+    """The day that a run is about, YYYYMMDD. Raises `InvalidInputError` for a day, a segment or a
+    variable of the agent's that cannot be."""
+    for name, _ in agent.env:
+        if fault := agent_note.env_fault(name, settings.env):
+            hint = f'take it out; if it is allowed at all: env = ["{name}"] below [agents]'
+            raise InvalidInputError(fault, f"{hint} in {user_settings.settings_file()}")
+    day = request.day or f"{local_time(now):%Y%m%d}"
+    _bounds(day, request)
+    return day
+
+
+def _bounds(day: str, request: RunRequest) -> list[tuple[float, float]]:
     """The stretches of local time that a run is about, as seconds since the epoch, both included."""
+    spans = [one for one in request.span or (request.segment,) if one]
     try:
         if not _DAY_RE.fullmatch(day) or not all(map(_SEGMENT_RE.fullmatch, spans)):
             raise ValueError
@@ -202,18 +214,28 @@ def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
 
     def find(index: IndexSession) -> list[tuple[str, str]]:
         rows = [one.row for one in find_best(vault, index, wanted).rows]
-        return [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
+        texts = [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
+        # What comes of it is shared as the vault is.
+        return [one for one in texts if is_own(vault) or not _is_personal(one[1])]
 
     return query_fresh(vault, caller, find, words=True)[0]
 
 
-def _previous_output(vault: Vault, agent: str, facet: str) -> str:
-    """What the last finished run of an agent and a facet answered; empty without one."""
+def _is_personal(text: str) -> bool:
+    """Whether a note says that it is one person's alone."""
+    return bool(notes.scope_of_one_person(notes.read(text.encode("utf-8", "replace"))))
+
+
+def _previous_output(vault: Vault, agent: str, request: RunRequest) -> str:
+    """What the last finished run of an agent and a facet answered; empty without one, and where a chat
+    goes on or nobody says what the runs have in common."""
+    if agent == DEFAULT_NAME or request.session_id:
+        return ""
     for id_ in islice(run_files.list_ended(vault), _MAX_RUNS_LOOKED_AT):
         with suppress(CortexError, OSError):
             head = run_files.read_head(vault, id_)
             told = [head.get(key) for key in ("agent", "facet", "status")]
-            if told == [agent, facet, FINISHED]:
+            if told == [agent, request.facet, FINISHED]:
                 run = run_files.find_run(vault, id_)
                 said = run_files.load_event(vault, run, run.events[-1]).get("result")
                 return str(said or "")[:_MAX_PREVIOUS_CHARS]

@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import QUEUE
-from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+)
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.agent_note import BASE_NAME, DEFAULT_NAME
 from cortex.core.runs.run_note import RunRequest, make_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
-from cortex.operations.runs.prepare import get_agent, get_facet, local_time, output_path
+from cortex.operations.runs.prepare import check_request, get_agent, get_facet, output_path
+from cortex.operations.runs.run_list import iter_runs
 from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, trust, user_settings
@@ -50,10 +57,7 @@ def request_run(
 ) -> tuple[str, str]:
     """Write a request down and start a runner for it; the run's id, and requested, or waiting where the
     same request waits. Raises `CortexError` for what cannot be run, before anything is written."""
-    needed = _SOURCES.get(caller.source)
-    if needed and needed not in agent_settings.load_agents()[0].requests:
-        message = f"your settings let nobody start runs over {caller.source}"
-        raise InvalidInputError(message, f'write requests = ["{needed}"] below [agents] in {user_settings.settings_file()}')  # fmt: skip
+    check_source(caller)
     if RUN_VARIABLE in os.environ:
         raise InvalidInputError("an agent starts no agents", "answer, and let a person start it")
     size = len(request.prompt.encode("utf-8", "surrogatepass"))
@@ -63,6 +67,9 @@ def request_run(
         raise InvalidInputError(message, hint)
     if request.agent == DEFAULT_NAME and not request.prompt:
         raise InvalidInputError("what is it to do?", 'cortex run start default "…"')
+    if request.output_path and not request.output:
+        request = request._replace(output="json" if request.output_path.endswith(".json") else "md")
+    request = request._replace(day=request.day.replace("-", ""))
     _check(vault, request, caller.now)
     request = request._replace(prompt=sanitize_text(request.prompt), env=tuple(sorted(values)))
     with lock(os.path.join(run_state.folder(vault), "requests.lock"), "requests"):
@@ -74,24 +81,43 @@ def request_run(
     return id_, REQUESTED
 
 
+def check_source(caller: Caller) -> None:
+    """Raise `InvalidInputError` where the user's settings let nobody start or end runs this way."""
+    needed = _SOURCES.get(caller.source)
+    if needed and needed not in agent_settings.load_agents()[0].requests:
+        message = f"your settings let nobody start or stop runs over {caller.source}"
+        hint = f'write requests = ["{needed}"] below [agents] in {user_settings.settings_file()}'
+        raise InvalidInputError(message, hint)
+
+
 def _check(vault: Vault, request: RunRequest, now: str) -> None:
     """Raise `CortexError` for a request that no run could answer."""
     agent = get_agent(vault, request.agent)
     if not trust.is_trusted(vault, request.agent):
-        name = request.agent if request.agent != DEFAULT_NAME else BASE_NAME
+        base = trust.read_base(vault)
+        name = (
+            BASE_NAME if base not in (b"", trust.trusted_text(vault, BASE_NAME)) else request.agent
+        )
         message = f"{name} is new, or not as you trusted it"
         raise InvalidInputError(message, cortex_command("trust", name))
     if request.facet:
         get_facet(vault, request.facet)
-    resolve_model(
-        agent_settings.load_agents()[0], agent.name, request.provider or agent.provider,
-        request.tier or agent.tier, request.model,
-    )  # fmt: skip
-    day = request.day or f"{local_time(now):%Y%m%d}"
+    settings, problems = agent_settings.load_agents()
+    day = check_request(agent, request, now, settings)
+    try:
+        resolve_model(
+            settings, agent.name, request.provider or agent.provider, request.tier or agent.tier, request.model,
+        )  # fmt: skip
+    except CortexError as error:
+        first = problems[0] if problems else Problem("", error.message, error.hint)
+        raise InvalidInputError(f"{first.where} {first.message}".strip(), first.hint) from error
     output = output_path(vault, request, day, request.output or agent.output)
-    may_be_there = request.refresh or request.session_id
-    if output and not may_be_there and files.exists(vault.root, output):
+    if not output or not files.exists(vault.root, output):
+        return
+    if not request.refresh and not request.session_id:
         raise ConflictError(f"{output} is there already", "--refresh makes it anew")
+    if request.output_path and not any(run.output == output for run in iter_runs(vault)):
+        raise ConflictError(f"{output} is not of a run", "name another file")
 
 
 def _is_same(vault: Vault, id_: str, request: RunRequest, values: Mapping[str, str]) -> bool:

@@ -17,7 +17,7 @@ from cortex.core.runs.run_event import RunEvent
 from cortex.core.runs.run_note import ENDED, STOPPED, Run, RunRequest, is_run_id
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
-from cortex.operations.runs.request import request_run, split_env
+from cortex.operations.runs.request import check_source, request_run, split_env
 from cortex.operations.runs.run_list import RunLine, iter_runs, line_of, list_runs
 from cortex.operations.runs.run_one import run_one
 from cortex.operations.upkeep.recover_runs import end_run, recover_runs
@@ -86,7 +86,7 @@ def run(
         name or DEFAULT_NAME, prompt.strip(), provider, model, tier, facet, day, segment, span, "", output, output_path,
         refresh, max_output_tokens, thinking_budget, (), session_id, chat_id, "", caller.source,
     )  # fmt: skip
-    if action == "work":
+    if action == "work" and caller.source == "cli":
         return RunResult((line_of(find_run(vault, name)),) if run_one(vault, caller, name) else ())
     problems = tuple(recover_runs(vault, caller))
     if action == "list":
@@ -159,6 +159,8 @@ def _continued(before: Run, request: RunRequest) -> RunRequest:
 
 def _stop(vault: Vault, caller: Caller, found: Run, reason: str) -> RunResult:
     """End a run that waits or runs; the reason stands in its note."""
+    if caller.source != "page":
+        check_source(caller)
     if found.state.status in ENDED:
         raise ConflictError(f"{found.id} has ended", cortex_command("run", "show", found.id))
     why = reason or f"by {caller.source}"

@@ -10,11 +10,12 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.runs.agent_note import read_agent
 from cortex.core.runs.run_note import REQUESTED, RUNNING, Run
 from cortex.core.text.strings import cortex_command, one_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.operations.upkeep.bring_up_to_date import recover_left_runs
-from cortex.vault import agent_settings, files
+from cortex.vault import agent_settings, files, trust
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
 
@@ -89,4 +90,17 @@ def run_problems(vault: Vault, caller: Caller) -> list[Problem]:
         if run_state.values_of(vault, id_) is None and files.exists(vault.root, path):
             message = "nobody asked for this run on this machine, so it is not started"
             problems.append(Problem(path, message, cortex_command("run", "stop", id_)))
-    return problems
+    return problems + list(_agent_problems(vault))
+
+
+def _agent_problems(vault: Vault) -> Iterator[Problem]:
+    """Agents that do not run: notes that are wrong, and scheduled ones that are not trusted as they are."""
+    is_scheduled = agent_settings.load_agents()[0].schedules
+    for name in trust.list_agents(vault):
+        with suppress(CortexError, OSError):
+            path, data = trust.agent_path(vault, name), trust.read_agent_file(vault, name)
+            agent, wrong = read_agent(data, path)
+            yield from wrong
+            if is_scheduled and agent.schedule and not (wrong or trust.is_trusted(vault, name)):
+                message = "is scheduled, and does not run: it is new, or not as you trusted it"
+                yield Problem(path, message, cortex_command("trust"))

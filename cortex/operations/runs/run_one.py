@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +23,9 @@ from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_event import TERMINAL, decode_json
 from cortex.core.runs.run_note import STOPPED, USAGE_FIELDS, Run
-from cortex.core.text.strings import shorten
+from cortex.core.runs.schedule import is_meeting
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import shorten, slugify
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.runs.costs import cost_of
@@ -31,6 +34,7 @@ from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, private
 from cortex.vault.git import changes, commit
+from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
 from cortex.vault.runs.run_files import ActiveRun
@@ -41,6 +45,7 @@ _PASSED = (  # of the user's environment, beside what a provider's program needs
 )  # fmt: skip
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _MIN_SECRET_CHARS = 6
+_HALF_RE = lazy_re("[\ud800-\udfff]")
 _MAX_LINE_BYTES = 4 << 20
 _MAX_SHOWN_CHARS = 4_000  # of a line that is no JSON
 _MAX_EVENTS, _MAX_RUN_BYTES = 20_000, 48 << 20
@@ -74,9 +79,8 @@ class _Runner:
         self.vault, self.caller, self.active = vault, caller, active
         values = run_state.values_of(vault, active.id) or {}
         self.values = values
-        named = (text for key, text in os.environ.items() if key.upper().endswith(_SECRET_NAMES))
-        found = {text for text in (*values.values(), *named) if len(text) >= _MIN_SECRET_CHARS}
-        self.secrets = sorted(found, key=len, reverse=True)
+        named = [text for key, text in os.environ.items() if key.upper().endswith(_SECRET_NAMES)]
+        self.secrets = _spellings([*values.values(), *named])
         self.splitter = LineSplitter(_MAX_LINE_BYTES)
         self.settings = agent_settings.load_agents()[0]
         self.ending: Mapping[str, Any] | None = None  # the terminal event, once there is one
@@ -104,6 +108,9 @@ class _Runner:
             self.ending = {"event": "error", "error": why, "reason": "refused"}
         except OSError as error:
             self.ending = {"event": "error", "error": reason_of(error), "reason": "system"}
+        except Exception as error:  # noqa: BLE001  a fault of ours ends the run with its name
+            said = f"{type(error).__name__}: {error}"
+            self.ending = {"event": "error", "error": said, "reason": "fault"}
         ending = dict(self.ending or {"event": "error", "error": "there is no end"})
         output = ""
         if config and ending["event"] == "finish" and not ending.get("skipped"):
@@ -135,6 +142,13 @@ class _Runner:
         }  # fmt: skip
         environ = {name: os.environ[name] for name in (*_PASSED, *self.settings.env) if name in os.environ}  # fmt: skip
         environ |= environment_of(provider, config, os.environ) | self.values
+        listed = (*provider.env, provider.key_variable, *self.settings.env)
+        self.secrets = _spellings(
+            [*self.secrets, *(environ[name] for name in listed if name in environ)]
+        )
+        if config.max_cost_usd is not None and not self.settings.prices.get(config.model):
+            message = f"no price of {config.model} is in your settings: max_cost_usd ends the run only if {config.provider} says what it costs"
+            self._append({"event": "info", "message": message})
         # Programs keep a session by the folder in which it began.
         first = chain[-1].id if chain else self.active.id
         place = os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
@@ -193,7 +207,9 @@ class _Runner:
         self.written += len(json.dumps(written)) if written else 0
 
     def _clean(self, text: str) -> str:
-        """A text without the secrets that the run was given, and those that look like some."""
+        """A text without the secrets that the run was given, and those that look like some, and without
+        halves of characters, which no file can hold."""
+        text = _HALF_RE.sub("\ufffd", text)
         for secret in self.secrets:
             text = text.replace(secret, "[REDACTED:env]")
         return sanitize_text(text)
@@ -236,7 +252,8 @@ class _Runner:
             text = _without_fence(result) if config.output == "json" else result
             try:
                 output, root = config.output_path, self.vault.root
-                before = files.read(root, output) if files.exists(root, output) else None
+                is_known = self.active.request.refresh and files.exists(root, output)
+                before = files.read(root, output) if is_known else None
                 files.replace(root, output, f"{text}\n".encode(), before)
                 self.made.append(output)
             except (CortexError, OSError) as error:
@@ -253,10 +270,12 @@ class _Runner:
         """The id of the record that a result becomes: an agent's, for each of its facets, is one."""
         caller, request, day = self._now_caller(), self.active.request, config.day
         agent, title, topic = get_agent(self.vault, config.name), shorten(request.prompt, 80), ""
+        title = title.replace("[[", "").replace("]]", "")
         if config.name != DEFAULT_NAME:
             about = " for ".join(filter(None, (agent.title or agent.name, config.facet)))
             title = f"{about}, {request.period or f'{day[:4]}-{day[4:6]}-{day[6:]}'}"
-            topic = "/".join(filter(None, ("runs", agent.name, config.facet)))
+            meeting = slugify(request.period) if is_meeting(request.period) else ""
+            topic = "/".join(filter(None, ("runs", agent.name, config.facet, meeting)))
         event = Event(
             id=new_event_id(caller), type=RUN, at=caller.now, text=result, run=self.active.id,
             project=resolve_project(self.vault, caller, ""), source="run", title=title,
@@ -283,11 +302,21 @@ class _Runner:
             own = {path, self.vault.layout().path("runs/.gitignore"), *self.made}
             found = changes.list_changes(self.vault.root)
             mine = [one for one in found if one.path in own or is_among_briefings(one.path)]
+            known = {one.path for one in found}
+            mine += [UncommittedChange(path, "A") for path in self.made if path not in known]
             mine += [one for one in found if one.path.startswith(f"{path[:-3]}.d/")]
             commit.commit_changes(self.vault.root, mine, f"cortex: run {self.active.request.agent}")
 
     def _now_caller(self) -> Caller:
         return self.caller._replace(now=_now_ms()[:19] + "Z", cwd=self.vault.root)
+
+
+def _spellings(secrets: Iterable[str]) -> list[str]:
+    """Each secret as it may be printed, the longest first: whole, in JSON, and each of its lines."""
+    found = {*secrets}
+    found |= {json.dumps(text)[1:-1] for text in found}
+    found |= {line for text in found for line in re.split(r"\n|\\n", text)}
+    return sorted((one for one in found if len(one) >= _MIN_SECRET_CHARS), key=len, reverse=True)
 
 
 def _without_fence(text: str) -> str:

@@ -112,7 +112,9 @@ def past_runs(vault: Vault, now: int) -> Iterator[PastRun]:
     ended = takewhile(lambda id_: id_ >= oldest, run_files.list_ended(vault))
     for id_ in (*(id_ for _, id_ in run_files.list_open(vault)), *ended):
         with suppress(CortexError, OSError):
-            yield PastRun(*map(run_files.read_head(vault, id_).get, PastRun._fields))
+            head = run_files.read_head(vault, id_)
+            agent, facet, period, status = map(head.get, PastRun._fields[:4])
+            yield PastRun(agent, facet, period, status, epoch_seconds(head.get("created")))
 
 
 def _facet_states(
@@ -155,4 +157,4 @@ def _meetings(vault: Vault, rows: Iterable[NoteRow], tz: tzinfo) -> Iterator[Mee
             if len(said) > 10:
                 at = datetime.fromisoformat(said)
                 at = at if at.tzinfo else at.replace(tzinfo=tz)
-                yield Meeting(row.id, int(at.astimezone(UTC).timestamp()))
+                yield Meeting(f"{row.id} {said}", int(at.astimezone(UTC).timestamp()))

@@ -12,9 +12,8 @@ from datetime import datetime, tzinfo
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.runs.run_note import ENDED, RunRequest
-from cortex.core.runs.schedule import DueRun, Found, SkippedRun, due, plan_bands
+from cortex.core.runs.schedule import DueRun, Found, SkippedRun, due, is_meeting, plan_bands
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.prepare import get_agent
@@ -30,7 +29,6 @@ from cortex.vault.runs import run_files, run_state
 
 _MAX_ROUNDS = 200  # bands of one call
 _LOOK_SECONDS = 0.2
-_PERIOD_RE = lazy_re(r"\d{4}-(?:W\d\d|\d\d-\d\d(?:T[\d:]+Z?)?)|\d{8}/\d{6}_\d+")
 
 
 class TickResult(NamedTuple):
@@ -101,7 +99,7 @@ def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
 
 
 def _request_of(one: DueRun) -> RunRequest:
-    what = "period" if _PERIOD_RE.fullmatch(one.period) else "meeting"
+    what = "meeting" if is_meeting(one.period) else "period"
     about = f"It is for the {what} {one.period}."
     return RunRequest(
         one.agent, about, facet=one.facet, day=one.day, segment=one.segment, period=one.period,

@@ -37,6 +37,8 @@ PROGRAM = """
     if "plain" in told: print("no JSON", flush=True)
     if "die" in told: os._exit(7)
     if "fail" in told: say(event="error", error="no luck", trace="line 1")
+    if "half" in told: print('{"event": "finish", "result": "half \\\\ud83d of it"}', flush=True)
+    if "quote" in told: say(event="finish", result=json.dumps(os.environ.get(told["quote"])))
     if "object" in told: say(event="finish", result=[{"facet": "work", "level": "high"}])
     if "long" in told: say(event="finish", result="word " * 300_000)
     if "show" in told: say(event="finish", result=json.dumps(config))

@@ -201,10 +201,11 @@ def test_of_a_segment_or_a_span(agents, caller) -> None:
 
 
 def test_a_day_on_which_clocks_change_has_its_hours(agents) -> None:
-    day = prepare._bounds("20261025", ())
+    day = prepare._bounds("20261025", RunRequest("x"))
     assert day[0][1] - day[0][0] == 25 * 3600 - 1
     assert (
-        prepare._bounds("20260329", ())[0][1] - prepare._bounds("20260329", ())[0][0]
+        prepare._bounds("20260329", RunRequest("x"))[0][1]
+        - prepare._bounds("20260329", RunRequest("x"))[0][0]
         == 23 * 3600 - 1
     )
 

@@ -16,7 +16,7 @@ from cortex.vault import trust, user_settings
 from cortex.vault.runs import run_files, run_state
 from tests.agents.loopback_model import TEXT, LoopbackServer, serve
 from tests.agents.real_programs import find_program, user_of
-from tests.operations.runs.test_run import events_of, marked, runner_of, wait_for
+from tests.operations.runs.test_run import events_of, has_ended, marked, runner_of, wait_for
 
 PROTOCOLS = {"anthropic": "claude", "openai": "codex", "google": "gemini"}
 # What the server does -> of each provider what the note says of it.
@@ -121,8 +121,9 @@ def test_a_runner_that_is_killed_leaves_no_program(vault, asked, cortex, provide
     id_ = json.loads(cortex("run", "start", "hello", "Now.", "--json").stdout)["runs"][0]["id"]
     wait_for(lambda: any(one["event"] == "start" for one in events_of(vault, id_)))
     before = events_of(vault, id_)
-    os.kill(wait_for(lambda: runner_of(id_)), signal.SIGKILL)
-    wait_for(lambda: not runner_of(id_))
+    runner = wait_for(lambda: runner_of(id_))
+    os.kill(runner, signal.SIGKILL)
+    wait_for(lambda: has_ended(runner))
     assert cortex("status").returncode == 0
     assert not marked(id_)
     assert [one["event"] for one in events_of(vault, id_)] == [*(one["event"] for one in before), "error"]  # fmt: skip

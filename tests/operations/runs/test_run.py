@@ -13,6 +13,7 @@ import pytest
 
 from cortex.core.model.layout import ACTIVE, QUEUE
 from cortex.vault.runs import run_files, run_state
+from cortex.vault.user_settings import settings_file
 
 
 def wait_for(condition, seconds: float = 30):
@@ -50,6 +51,14 @@ def runner_of(id_: str) -> int:
         if b"work" in words and id_.encode() in words:
             return int(folder.name)
     return 0
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process has let go of all that it held; its memory goes first."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def marked(id_: str) -> list[str]:
@@ -157,8 +166,9 @@ def test_a_runner_that_is_killed_loses_no_event_and_leaves_nothing(vault, run, c
     id_ = run("start", "default", "spawn sleep:60")["id"]
     wait_for(lambda: is_working(vault, id_))
     before = events_of(vault, id_)
-    os.kill(wait_for(lambda: runner_of(id_)), signal.SIGKILL)
-    wait_for(lambda: not runner_of(id_))
+    runner = wait_for(lambda: runner_of(id_))
+    os.kill(runner, signal.SIGKILL)
+    wait_for(lambda: has_ended(runner))
     assert cortex("status").returncode == 0
     after = events_of(vault, id_)
     assert after[: len(before)] == before
@@ -309,6 +319,100 @@ def test_a_result_that_is_too_long_for_an_event_stays_with_its_run(vault, run, e
     assert len(done["answer"]["result"]) > 1_000_000
 
 
+def test_half_a_character_is_no_reason_to_lose_an_answer(run, ended) -> None:
+    done = ended(run("start", "default", "half")["id"])
+    assert (done["status"], done["answer"]["result"]) == ("finished", "half � of it")
+
+
+def test_a_fault_of_ours_ends_the_run_with_its_name(run, ended, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "sitecustomize.py").write_text(
+        "import cortex.operations.runs.prepare as p\n"
+        "def prepare_config(*_): raise RuntimeError('a bug')\n"
+        "p.prepare_config = prepare_config\n"
+    )
+    done = ended(run("start", "default", "x")["id"])
+    assert (done["status"], done["error"]) == ("failed", "RuntimeError: a bug")
+
+
+def test_what_a_user_lists_as_a_secret_is_hidden_however_it_is_printed(vault, run, ended, settings, monkeypatch) -> None:  # fmt: skip
+    settings('env = ["CREDENTIAL"]')
+    monkeypatch.setenv("CREDENTIAL", 'first-line\nthe other "quoted" one')
+    done = ended(run("start", "default", "quote:CREDENTIAL")["id"])
+    text = Path(vault.root, done["path"]).read_text()
+    assert "[REDACTED:env]" in text
+    assert "first-line" not in text
+    assert "quoted" not in text
+
+
+def test_an_answer_is_told_to_no_other_request(run, ended) -> None:
+    ended(run("start", "default", "say:PRIVATE-SALARY")["id"])
+    other = ended(run("start", "default", "show")["id"])
+    assert "PRIVATE-SALARY" not in other["answer"]["result"]
+
+
+def test_refresh_replaces_only_what_a_run_wrote(vault, run, ended) -> None:
+    Path(vault.root, "notes").mkdir()
+    diary = Path(vault.root, "notes/diary.md")
+    diary.write_text("Dear diary\n")
+    refused = run("start", "default", "say:gone", "--output-path", "notes/diary.md", "--refresh", code=2)  # fmt: skip
+    assert refused["message"] == "notes/diary.md is not of a run"
+    done = ended(run("start", "default", "say:mine", "--output-path", "notes/new.md")["id"])
+    assert done["output"] == "notes/new.md"
+    ended(run("start", "default", "say:again", "--output-path", "notes/new.md", "--refresh")["id"])
+    assert Path(vault.root, "notes/new.md").read_text() == "again\n"
+    assert diary.read_text() == "Dear diary\n"
+
+
+def test_what_is_one_persons_alone_is_not_given_to_an_agent_of_a_team(vault_from, agent, run, ended) -> None:  # fmt: skip
+    vault_from("""
+=== notes/pay.md
+---
+type: note
+scope: personal
+---
+Salary negotiations: 12345
+=== notes/plan.md
+---
+type: note
+---
+Salary bands for everybody
+""")
+    agent("reader", "show", load="salary")
+    result = ended(run("start", "reader")["id"])["answer"]["result"]
+    assert "Salary bands" in result
+    assert "12345" not in result
+
+
+def test_a_prompt_that_leaves_a_fence_open_hides_no_log(vault, run, ended) -> None:
+    done = ended(run("start", "default", "```\n<!-- left open\nsay:x")["id"])
+    text = Path(vault.root, done["path"]).read_text()
+    assert "> ```\n> <!-- left open\n> say:x\n\n## Log\n" in text
+
+
+def test_an_untrusted_base_is_named_for_what_it_is(vault, agent, run) -> None:
+    agent("review")
+    Path(vault.root, "agents/journal.md").write_text("Be kind.\n")
+    assert run("start", "review", code=2)["hint"] == "cortex trust journal"
+
+
+def test_doctor_names_scheduled_agents_that_do_not_run(vault, agent, cortex) -> None:
+    agent("review", schedule="daily", priority=40)
+    Path(vault.root, "agents/review.md").write_text(
+        "---\nschedule: daily\npriority: 40\n---\nOther\n"
+    )
+    Path(vault.root, "agents/odd.md").write_text("---\nschedule: dayly\npriority: 40\n---\nOther\n")
+    said = cortex("doctor").stdout
+    assert "is scheduled, and does not run" in said
+    assert "schedule is not understood" in said
+
+
+def test_broken_settings_are_named_and_not_what_they_lack(run, settings) -> None:
+    file = Path(settings_file())
+    file.write_text("[[broken\n")
+    assert "cannot be read" in run("start", "default", "x", code=2)["message"]
+
+
 def test_limits_end_a_run(agent, run, ended, settings) -> None:
     settings("idle = 1")
     assert "said nothing for 1 seconds" in ended(run("start", "default", "sleep:60")["id"])["error"]
@@ -338,6 +442,8 @@ def test_a_program_that_falls_silent_has_begun_and_its_last_words_are_kept(vault
     (("start", "default", "x", "--output", "md", "--output-path", "../x.md"), "is not a path inside the vault"),
     (("start", "default", "x", "--output", "md", "--output-path", "agents/x.md"), "is no place for an output"),
     (("start", "default", "x" * 1_000_001), "the prompt is 1,000,001 bytes"),
+    (("start", "default", "x", "--day", "foo"), "is no day or segment"),
+    (("start", "default", "x", "--segment", "1"), "is no day or segment"),
     (("show", "zz"), "names no run"),
     (("show", "0123456"), "there is no run 0123456"),
     (("stop", ""), "which run?"),

@@ -88,7 +88,7 @@ def test_a_record_leads_to_the_run_that_it_came_of(run, ended, cortex) -> None:
     (source,) = json.loads(cortex("origin", done["output"], "--json").stdout)["sources"]
     assert (source["run"], source["session"], source["type"]) == (done["id"], "", "run")
     assert done["id"] in cortex("origin", done["output"]).stdout
-    assert "## Prompt\n\nsay:Quinces-set-slowly\n" in cortex("show", source["run"]).stdout
+    assert "## Prompt\n\n> say:Quinces-set-slowly\n" in cortex("show", source["run"]).stdout
 
 
 def test_a_run_that_said_much_is_no_problem(vault, run, ended, cortex) -> None:

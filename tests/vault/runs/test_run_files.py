@@ -247,6 +247,8 @@ def test_what_was_kept_for_a_run_that_is_gone_is_removed(vault, active) -> None:
 
 def test_a_follower_that_was_killed_is_told_nothing_more(vault) -> None:
     with run_state.pokes(vault) as receiver:
+        if receiver is None:
+            pytest.skip("the folder of this test has a name too long for a socket")
         receiver.close()  # as the kernel does
         run_state.poke(vault)
         assert os.listdir(run_state.folder(vault)) == []
