@@ -97,7 +97,7 @@ class Vault:
         *,
         prompt: bool = False,
     ) -> AgentsResult:
-        """List the agents of the vault, show one, check them, or add one."""
+        """List the agents of the vault; show, check or add one."""
 
     def archive(
         self, id: str, *, reason: str = "", words: bool = False, yes: bool = False

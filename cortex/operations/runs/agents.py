@@ -49,7 +49,7 @@ def agents(
     vault: Vault, caller: Caller, action: Literal["list", "show", "check", "add"] = "list", name: str = "",
     *, prompt: bool = False,
 ) -> AgentsResult:  # fmt: skip
-    """List the agents of the vault, show one, check them, or add one.
+    """List the agents of the vault; show, check or add one.
 
     An agent is a note agents/NAME.md; docs/dev/runs.md says what it may hold. check names each key that is
     not understood, and what your settings lack; such an agent does not run, nor does one that you do not trust.
