@@ -146,9 +146,10 @@ class _Runner:
         self.secrets = _spellings(
             [*self.secrets, *(environ[name] for name in listed if name in environ)]
         )
-        if config.max_cost_usd is not None and not self.settings.prices.get(config.model):
-            message = f"no price of {config.model} is in your settings: max_cost_usd ends the run only if {config.provider} says what it costs"
-            self._append({"event": "info", "message": message})
+        is_told = provider.protocol == "claude" or config.model in self.settings.prices
+        if config.max_cost_usd is not None and not is_told:
+            message = f"max_cost_usd does not end this run: no price of {config.model} is in your settings"
+            self.active.append({"event": "info", "message": message}, _now_ms(), self._clean)
         # Programs keep a session by the folder in which it began.
         first = chain[-1].id if chain else self.active.id
         place = os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
@@ -191,6 +192,8 @@ class _Runner:
                 continue  # what comes after the end counts for nothing
             if event["event"] == "start":
                 said = {key: one for key, one in event.items() if one}
+                if not self.first:  # there is one start; this still tells the session and the model
+                    said |= {"event": "info", "message": "started"}
                 first, self.first = {**self.first, **said}, {}
                 self._append(first)
             elif event["event"] in TERMINAL:

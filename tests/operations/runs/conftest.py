@@ -22,6 +22,7 @@ PROGRAM = """
     told = dict(word.partition(":")[::2] for word in words)
     say(event="start", model=config["model"], session_id=config["session_id"] or "session-1")
     if "hush" in told: print("Attempt 1 failed: Error: no quota", "    at retry", file=sys.stderr, flush=True, sep="\\n"); time.sleep(600)
+    if "again" in told: say(event="start", model=config["model"], session_id="session-2")
     if "log" in told:
         with open(told["log"], "a") as log: log.write(json.dumps([config["name"], config["facet"], time.time()]) + "\\n")
     if "spawn" in told:

@@ -413,6 +413,12 @@ def test_broken_settings_are_named_and_not_what_they_lack(run, settings) -> None
     assert "cannot be read" in run("start", "default", "x", code=2)["message"]
 
 
+def test_there_is_one_start_whatever_a_program_says_before_it(agent, run, ended, settings) -> None:
+    agent("dear", "again say:x", max_cost_usd="0.5", tier="pro")
+    kinds = [one["event"] for one in ended(run("start", "dear")["id"])["answer"]["events"]]
+    assert kinds == ["request", "info", "start", "info", "tool_start", "tool_end", "finish"]
+
+
 def test_limits_end_a_run(agent, run, ended, settings) -> None:
     settings("idle = 1")
     assert "said nothing for 1 seconds" in ended(run("start", "default", "sleep:60")["id"])["error"]
