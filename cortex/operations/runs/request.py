@@ -20,7 +20,7 @@ from cortex.core.runs.run_note import RunRequest, make_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command
 from cortex.operations.runs.prepare import check_request, get_agent, get_facet, output_path
-from cortex.operations.runs.run_list import iter_runs
+from cortex.operations.runs.run_list import is_as_written
 from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, trust, user_settings
@@ -116,8 +116,8 @@ def _check(vault: Vault, request: RunRequest, now: str) -> None:
         return
     if not request.refresh and not request.session_id:
         raise ConflictError(f"{output} is there already", "--refresh makes it anew")
-    if request.output_path and not any(run.output == output for run in iter_runs(vault)):
-        raise ConflictError(f"{output} is not of a run", "name another file")
+    if not is_as_written(vault, output):
+        raise ConflictError(f"{output} is not as a run wrote it", "move it, or name another file")
 
 
 def _is_same(vault: Vault, id_: str, request: RunRequest, values: Mapping[str, str]) -> bool:

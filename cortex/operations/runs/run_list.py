@@ -20,6 +20,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.runs import run_files, run_state
 
 _MAX_SHOWN_CHARS = 200
+_MAX_FENCE_CHARS = 20  # around an answer that is JSON, which the file has without it
 
 
 class RunLine(NamedTuple):
@@ -70,6 +71,17 @@ def iter_runs(vault: Vault) -> Iterator[Run]:
     for id_ in chain(going_on, run_files.list_ended(vault)):
         with suppress(CortexError):  # removed since the folder was listed, or a link
             yield run_files.find_run(vault, id_)
+
+
+def is_as_written(vault: Vault, output: str) -> bool:
+    """Whether a file holds what a run wrote there: any other text is a person's."""
+    held = files.read(vault.root, output).decode("utf-8", "replace").strip()
+    for run in iter_runs(vault):
+        if run.output == output and run.events:
+            said = str(run_files.load_event(vault, run, run.events[-1]).get("result") or "")
+            if held and held in said and len(said.strip()) - len(held) < _MAX_FENCE_CHARS:
+                return True
+    return False
 
 
 def list_runs(vault: Vault, number: int, **wanted: str) -> list[RunLine]:

@@ -30,6 +30,7 @@ from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.runs.costs import cost_of
 from cortex.operations.runs.prepare import get_agent, prepare_config, validate_config
+from cortex.operations.runs.run_list import is_as_written
 from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.recover_runs import RUN_VARIABLE
 from cortex.vault import agent_settings, files, private
@@ -255,7 +256,8 @@ class _Runner:
             text = _without_fence(result) if config.output == "json" else result
             try:
                 output, root = config.output_path, self.vault.root
-                is_known = self.active.request.refresh and files.exists(root, output)
+                is_there = self.active.request.refresh and files.exists(root, output)
+                is_known = is_there and is_as_written(self.vault, output)
                 before = files.read(root, output) if is_known else None
                 files.replace(root, output, f"{text}\n".encode(), before)
                 self.made.append(output)

@@ -356,12 +356,15 @@ def test_refresh_replaces_only_what_a_run_wrote(vault, run, ended) -> None:
     diary = Path(vault.root, "notes/diary.md")
     diary.write_text("Dear diary\n")
     refused = run("start", "default", "say:gone", "--output-path", "notes/diary.md", "--refresh", code=2)  # fmt: skip
-    assert refused["message"] == "notes/diary.md is not of a run"
+    assert refused["message"] == "notes/diary.md is not as a run wrote it"
     done = ended(run("start", "default", "say:mine", "--output-path", "notes/new.md")["id"])
     assert done["output"] == "notes/new.md"
     ended(run("start", "default", "say:again", "--output-path", "notes/new.md", "--refresh")["id"])
     assert Path(vault.root, "notes/new.md").read_text() == "again\n"
     assert diary.read_text() == "Dear diary\n"
+    Path(vault.root, "notes/new.md").write_text("again, and a thought of mine\n")
+    edited = run("start", "default", "say:x", "--output-path", "notes/new.md", "--refresh", code=2)
+    assert edited["message"] == "notes/new.md is not as a run wrote it"
 
 
 def test_what_is_one_persons_alone_is_not_given_to_an_agent_of_a_team(vault_from, agent, run, ended) -> None:  # fmt: skip
