@@ -125,7 +125,7 @@ def parse_load(text: str) -> tuple[str, int]:
 
 
 def env_fault(name: str, allowed: tuple[str, ...] | None = None) -> str:
-    """Why neither a note nor a request may set this variable; empty if it may. `allowed` are the
+    """Why no note may set this variable; empty if it may. `allowed` are the
     names that the user has listed beside `CORTEX_*`; None: they are not asked."""
     if not _ENV_NAME_RE.fullmatch(name):
         return f"{name[:80]!r} is no name of a variable"

@@ -39,7 +39,7 @@ def _run_lines(one: Any) -> Iterable[str]:
     at = f"{one.created[:10]} {one.created[11:16]}"
     yield f"{_SIGNS.get(one.status, '·')} {at}  {bold(one.agent)}  {status}{'  ' * bool(about)}{escape(about)}"
     tokens = f"{one.tokens_in}+{one.tokens_out} tokens" if one.tokens_in or one.tokens_out else ""
-    cost = "" if one.cost_usd is None else f"${one.cost_usd:.2g}"
+    cost = "" if one.cost_usd is None else _dollars(one.cost_usd)
     took = f"{one.seconds:g} s" if one.seconds else ""
     running = f"running {', '.join(one.running_tools)}" if one.running_tools else ""
     figures = (one.model or one.provider, tokens, cost, took, running, one.id)

@@ -31,7 +31,7 @@ class AgentEntry(NamedTuple):
     """An agent, and whether it runs."""
 
     agent: Agent
-    state: str  # trusted, changed (since it was), new, wrong, disabled
+    state: str  # trusted, trusted but for journal, changed (since it was), new, wrong, disabled
     file: str  # absolute path
     diff: str = ""  # of `cortex trust`: what has changed since it was trusted
 
@@ -136,6 +136,8 @@ def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Pr
         problems += wrong if name != BASE_NAME else []
         before = trusted.trusted_text(vault, name)
         state = "trusted" if before == data else "changed" if before else "new"
+        if state == "trusted" and not trusted.is_trusted(vault, name):
+            state = "trusted, but for journal"
         state = "disabled" if agent.disabled else state
         state = "wrong" if wrong and name != BASE_NAME else state
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, data))

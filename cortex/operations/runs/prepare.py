@@ -21,8 +21,10 @@ from cortex.core.runs.agent_note import DEFAULT_NAME, Agent
 from cortex.core.runs.prompt import Facet
 from cortex.core.runs.run_config import DISABLED, NO_INPUT, NOT_TRUSTED, READ_TOOLS, RunConfig
 from cortex.core.runs.run_note import FINISHED, RunRequest
+from cortex.core.runs.schedule import is_meeting
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import slugify
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import with_project_names
@@ -248,7 +250,11 @@ def output_path(vault: Vault, request: RunRequest, day: str, output: str) -> str
     if not output:
         return ""
     if not path:
-        name = "-".join(filter(None, [request.agent, request.facet]))
+        # A day, a week and a segment have a folder of their own; an hour, a cron and a meeting have none.
+        more = "T" in request.period or is_meeting(request.period)
+        name = "-".join(
+            filter(None, [request.agent, request.facet, slugify(request.period) if more else ""])
+        )
         path = f"{OUTPUT_FOLDER}/{day}/{request.segment or 'agents'}/{name}.{output}"
         return layout.path("/".join(files.checked_parts(path)))
     *_, name = parts = files.checked_parts(path.casefold())

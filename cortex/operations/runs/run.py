@@ -14,7 +14,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_event import RunEvent
-from cortex.core.runs.run_note import ENDED, STOPPED, Run, RunRequest, is_run_id
+from cortex.core.runs.run_note import ENDED, REQUESTED, STOPPED, Run, RunRequest, is_run_id
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.request import check_source, request_run, split_env
@@ -152,7 +152,7 @@ def _continued(before: Run, request: RunRequest) -> RunRequest:
         raise ConflictError(f"{before.id} is running", cortex_command("run", "follow", before.id))
     return request._replace(
         agent=before.request.agent, provider=line.provider, session_id=before.state.session_id,
-        model=request.model or line.model, parent=before.id, facet=request.facet or line.facet,
+        model=request.model or line.model, parent=before.id, refresh=True, facet=request.facet or line.facet,
         chat_id=request.chat_id or before.request.chat_id or before.id,
     )  # fmt: skip
 
@@ -164,8 +164,6 @@ def _stop(vault: Vault, caller: Caller, found: Run, reason: str) -> RunResult:
     if found.state.status in ENDED:
         raise ConflictError(f"{found.id} has ended", cortex_command("run", "show", found.id))
     why = reason or f"by {caller.source}"
-    if run_state.values_of(vault, found.id) is None:
-        run_state.remember(vault, found.id, {})  # it came by git: it is closed here
     run_state.STOPS.write(vault, why, found.id, durable=True)
     active = run_files.claim(vault, found.id) or run_files.take_orphan(vault, found.id)
     if active:
@@ -182,6 +180,9 @@ def follow_events(
     """The events of a run from number `start` on, each as soon as it is on the disk, to the terminal one;
     `emit` is given each, too. Ends after `most` seconds without one, if given."""
     waited = 0.0
+    if run_state.values_of(vault, id_) is None and find_run(vault, id_).state.status == REQUESTED:
+        hint = cortex_command("run", "stop", id_)
+        raise ConflictError(f"{id_} is not of this machine, so nothing comes", hint)
     with run_state.pokes(vault) as pokes:
         while True:
             found = find_run(vault, id_)

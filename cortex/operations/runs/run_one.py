@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,13 +16,13 @@ from cortex.agents.provider import command_of, environment_of, new_reader, stdin
 from cortex.agents.reader import last_words
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import RUN, Event, validate
-from cortex.core.model.layout import ACTIVE, QUEUE, is_among_briefings
+from cortex.core.model.layout import QUEUE, is_among_briefings
 from cortex.core.model.problem import CortexError, reason_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_config import RunConfig
 from cortex.core.runs.run_event import TERMINAL, decode_json
-from cortex.core.runs.run_note import STOPPED, USAGE_FIELDS, Run
+from cortex.core.runs.run_note import STOPPED, USAGE_FIELDS
 from cortex.core.runs.schedule import is_meeting
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten, slugify
@@ -44,13 +44,12 @@ _PASSED = (  # of the user's environment, beside what a provider's program needs
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
     "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
 )  # fmt: skip
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "HEADERS")
 _MIN_SECRET_CHARS = 6
 _HALF_RE = lazy_re("[\ud800-\udfff]")
 _MAX_LINE_BYTES = 4 << 20
 _MAX_SHOWN_CHARS = 4_000  # of a line that is no JSON
 _MAX_EVENTS, _MAX_RUN_BYTES = 20_000, 48 << 20
-_MAX_CHAIN = 1000  # runs that go on with each other
 _LINGER_SECONDS = 3.0  # for a program that has said its last word
 
 
@@ -58,19 +57,25 @@ def run_one(vault: Vault, caller: Caller, id_: str) -> str:
     """Take a request and run it to its end; the path of its note. Empty where no slot is free, or where it
     is somebody else's. Then see to those that wait."""
     slots = agent_settings.load_agents()[0].slots
-    with run_state.free_slot(vault, slots) as is_free:
-        if not is_free or run_state.values_of(vault, id_) is None:
+    path, after = "", id_
+    with ExitStack() as after_slot, run_state.free_slot(vault, slots) as is_free:
+        if not is_free:
             return ""
-        active = run_files.claim(vault, id_)
-        if active is None:
-            return ""
-        with closing(active):
-            path = _Runner(vault, caller, active).run()
-    waiting = run_files.list_runs(vault, QUEUE)
+        # After one that cannot be run only later ones: else two of them start each other for ever.
+        after_slot.callback(lambda: _start_waiting(vault, slots, after))
+        if run_state.values_of(vault, id_) is not None and (active := run_files.claim(vault, id_)):
+            with closing(active):
+                path = _Runner(vault, caller, active).run()
+        after = ""
+    return path
+
+
+def _start_waiting(vault: Vault, slots: int, after: str) -> None:
+    """Start runners for the requests of this user's that wait, as many as there are slots."""
+    waiting = [one for one in run_files.list_runs(vault, QUEUE) if one > after]
     own = [one for one in waiting if run_state.values_of(vault, one) is not None]
     for one in own[:slots]:
         start_detached(vault, "run", "work", one)
-    return path
 
 
 class _Runner:
@@ -98,7 +103,9 @@ class _Runner:
         try:
             config = prepare_config(self.vault, self._now_caller(), request)
             config = config._replace(agent_id=self.active.id)
-            if config.skipped:
+            if stop := run_state.STOPS.read(self.vault, self.active.id):
+                self.ending = {"event": "error", "error": stop, "reason": STOPPED}
+            elif config.skipped:
                 self.ending = {"event": "finish", "skipped": config.skipped}
             elif wrong := validate_config(config):
                 self.ending = {"event": "error", "error": wrong[0].message, "reason": "refused"}
@@ -113,6 +120,8 @@ class _Runner:
             said = f"{type(error).__name__}: {error}"
             self.ending = {"event": "error", "error": said, "reason": "fault"}
         ending = dict(self.ending or {"event": "error", "error": "there is no end"})
+        if self.cost and not ending.get("cost_usd"):
+            ending["cost_usd"] = round(self.cost, 6)
         output = ""
         if config and ending["event"] == "finish" and not ending.get("skipped"):
             ending, output = self._keep_result(config, ending)
@@ -121,19 +130,13 @@ class _Runner:
         self._commit(path)
         return path
 
-    def _chain(self) -> list[Run]:
-        """The runs that this one continues, the last first."""
-        found: list[Run] = []
-        parent = self.active.request.parent
-        while parent and len(found) < _MAX_CHAIN:
-            with suppress(CortexError):
-                found.append(run_files.find_run(self.vault, parent))
-            parent = found[-1].request.parent if found and found[-1].id == parent else ""
-        return found
-
     def _run_program(self, config: RunConfig) -> None:
         """Run the program of the provider until it has said its last word, or was ended."""
-        provider, chain = self.settings.providers[config.provider], self._chain()
+        here = run_files.find_run(self.vault, self.active.id)
+        provider, chain = (
+            self.settings.providers[config.provider],
+            run_files.list_chain(self.vault, here),
+        )
         before = {key: sum(getattr(one.state, field) for one in chain) for key, field in USAGE_FIELDS.items()}  # fmt: skip
         self.reader = new_reader(provider, before)
         self.config = config
@@ -151,19 +154,16 @@ class _Runner:
         if config.max_cost_usd is not None and not is_told:
             message = f"max_cost_usd does not end this run: no price of {config.model} is in your settings"
             self.active.append({"event": "info", "message": message}, _now_ms(), self._clean)
-        # Programs keep a session by the folder in which it began.
-        first = chain[-1].id if chain else self.active.id
-        place = os.path.join(run_state.folder(self.vault), f"{first}.{run_state.WORK}")
-        scratch = private.ensure_folder(place)
+        scratch = private.ensure_folder(run_files.work_folder(self.vault, here))
+        readable = os.path.join(self.vault.root, self.vault.layout().folder).rstrip("/")
         try:
             ended = run_process(
-                command_of(provider, config, self.vault.root), cwd=scratch,
+                command_of(provider, config, readable), cwd=scratch,
                 env={**environ, GUARD_VARIABLE: IN_MODEL, "TMPDIR": scratch}, stdin=stdin_of(provider, config),
                 mark=f"{RUN_VARIABLE}={self.active.id}", on_output=self._take_output, look=self._look, adopt=True,
             )  # fmt: skip
         finally:
-            if not chain or run_files.list_runs(self.vault, ACTIVE) == [self.active.id]:
-                private.remove(scratch)  # else another one may go on in it
+            run_files.remove_work_folder(self.vault, here)
         self._take_line(self.splitter.begun)
         if self.ending is None and ended.why:
             reason, _, error = ended.why.partition(": ")
@@ -222,6 +222,8 @@ class _Runner:
         usage, price = event.get("usage"), self.settings.prices.get(self.config.model)
         if isinstance(usage, dict) and price:
             self.cost = cost_of(usage, price)
+        if isinstance(told := event.get("cost_usd"), int | float):
+            self.cost = max(self.cost, told)
 
     def _look(self) -> str:
         """Why the program is to be ended now; empty while it may go on."""
@@ -248,12 +250,13 @@ class _Runner:
         price = self.settings.prices.get(config.model)
         if ending.get("cost_usd") is None and price and isinstance(ending.get("usage"), dict):
             ending["cost_usd"] = round(cost_of(ending["usage"], price), 6)
-        if config.output == "json" and decode_json(_without_fence(result)) is None:
+        bare = _without_fence(result)
+        if config.output == "json" and decode_json(bare) is None and bare != "null":
             why = {"event": "error", "error": "the answer is no JSON", "reason": "output"}
             return {**ending, **why}, ""
         output = ""
         if config.output_path and result:
-            text = _without_fence(result) if config.output == "json" else result
+            text = bare if config.output == "json" else result
             try:
                 output, root = config.output_path, self.vault.root
                 is_there = self.active.request.refresh and files.exists(root, output)
@@ -317,10 +320,10 @@ class _Runner:
 
 
 def _spellings(secrets: Iterable[str]) -> list[str]:
-    """Each secret as it may be printed, the longest first: whole, in JSON, and each of its lines."""
+    """Each secret as it may be printed, the longest first: whole, in JSON, each line, a header's value."""
     found = {*secrets}
     found |= {json.dumps(text)[1:-1] for text in found}
-    found |= {line for text in found for line in re.split(r"\n|\\n", text)}
+    found |= {line for text in found for line in re.split(r"\n|\\n|: ", text)}
     return sorted((one for one in found if len(one) >= _MIN_SECRET_CHARS), key=len, reverse=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -40,6 +40,28 @@ DAY_SECONDS = 86_400
 KEPT_DAYS = 36  # for which a run is looked at: a weekly one is caught up with for four weeks
 _SEGMENT_DAYS, _MEETING_DAYS = 5, 8
 _MAX_OUTPUT_BYTES = 200_000
+
+
+class _LocalZone(tzinfo):
+    """The zone of this machine, with the offset that it has at each moment."""
+
+    def fromutc(self, dt: datetime) -> datetime:
+        return datetime.fromtimestamp(dt.replace(tzinfo=UTC).timestamp()).replace(tzinfo=self)  # noqa: DTZ006
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        if dt is None:
+            return None
+        here = dt.replace(tzinfo=None)
+        return here - datetime.fromtimestamp(here.timestamp(), UTC).replace(tzinfo=None)
+
+    def dst(self, _dt: datetime | None) -> None:
+        return None
+
+    def tzname(self, _dt: datetime | None) -> str:
+        return "local"
+
+
+LOCAL = _LocalZone()
 
 
 class ScheduleState(NamedTuple):

@@ -7,10 +7,15 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.runs.run_note import ENDED, RunRequest
 from cortex.core.runs.schedule import DueRun, Found, SkippedRun, due, is_meeting, plan_bands
 from cortex.core.text.iso_time import epoch_seconds
@@ -19,7 +24,13 @@ from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.prepare import get_agent
 from cortex.operations.runs.request import request_run
 from cortex.operations.runs.run_list import RunLine, iter_runs, line_of
-from cortex.operations.runs.schedule_state import DAY_SECONDS, KEPT_DAYS, ScheduleState, read_state
+from cortex.operations.runs.schedule_state import (
+    DAY_SECONDS,
+    KEPT_DAYS,
+    LOCAL,
+    ScheduleState,
+    read_state,
+)
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.recover_runs import recover_runs
 from cortex.vault import agent_settings, files, user_settings
@@ -55,20 +66,18 @@ def tick(vault: Vault, caller: Caller, *, dry_run: bool = False) -> TickResult:
     if not dry_run and not agent_settings.load_agents()[0].schedules:
         hint = f"write schedules = true below [agents] in {user_settings.settings_file()}"
         raise InvalidInputError("your settings let no schedules run on this machine", hint)
-    tz = datetime.now().astimezone().tzinfo
-    assert tz is not None
     if dry_run:
-        state = read_state(vault, caller, tz)
-        return _answer(state, due(*state[:-1], epoch_seconds(caller.now), tz), [])
+        state = read_state(vault, caller, LOCAL)
+        return _answer(state, due(*state[:-1], epoch_seconds(caller.now), LOCAL), [])
     path = os.path.join(run_state.folder(vault), run_state.TICK_LOCK)
     with lock(path, "schedules", wait=0.5):  # somebody may be looking
-        answer = _run_due(vault, caller, tz)
+        answer = _run_due(vault, caller)
         faults = [f"{one.where}: {one.message}" for one in answer.problems if one.where.startswith("agents/")]  # fmt: skip
         run_state.TICK.write(vault, {"at": caller.now, "fault": "; ".join(faults[:3])})
         return answer
 
 
-def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
+def _run_due(vault: Vault, caller: Caller) -> TickResult:
     """Run one band after another until nothing is due that was not tried already."""
     ran: list[RunLine] = []
     problems: list[Problem] = []
@@ -79,8 +88,8 @@ def _run_due(vault: Vault, caller: Caller, tz: tzinfo) -> TickResult:
     _wait(vault, caller, scheduled)  # of a call that was killed
     for _ in range(_MAX_ROUNDS):
         at = caller._replace(now=format_time(epoch_seconds(caller.now) + time.monotonic() - begun))
-        state = read_state(vault, at, tz)
-        found = due(*state[:-1], epoch_seconds(at.now), tz)
+        state = read_state(vault, at, LOCAL)
+        found = due(*state[:-1], epoch_seconds(at.now), LOCAL)
         bands = plan_bands(one for one in found if one[:3] not in tried)
         if not bands:
             break
@@ -103,17 +112,24 @@ def _request_of(one: DueRun) -> RunRequest:
     about = f"It is for the {what} {one.period}."
     return RunRequest(
         one.agent, about, facet=one.facet, day=one.day, segment=one.segment, period=one.period,
-        requested_by="schedule",
+        refresh=True, requested_by="schedule",
     )  # fmt: skip
 
 
 def _wait(vault: Vault, caller: Caller, ids: Sequence[str]) -> list[RunLine]:
     """Wait until all of these runs have ended. Those that lost their runner are seen to."""
     while True:
-        lines = [line_of(run_files.find_run(vault, id_)) for id_ in ids]
-        ended = sum(one.status in ENDED for one in lines)
-        caller.progress("running agents", ended, len(ids))
-        if ended == len(ids):
+        lines = []
+        for id_ in ids:
+            with suppress(NotFoundError):  # somebody has removed its note
+                lines.append(line_of(run_files.find_run(vault, id_)))
+        left = [
+            one
+            for one in lines
+            if one.status not in ENDED and run_state.values_of(vault, one.id) is not None
+        ]
+        caller.progress("running agents", len(lines) - len(left), len(lines))
+        if not left:
             return lines
         time.sleep(_LOOK_SECONDS)
         recover_runs(vault, caller)
@@ -140,6 +156,8 @@ def _remove_old(vault: Vault, caller: Caller, names: Iterable[str]) -> None:
         is_over = 0 < limits.get(run.request.agent, 0) < seen[run.request.agent]
         if is_over and epoch_seconds(run.created) < oldest:
             beside = f"{run.path[:-3]}.d"
-            for name in files.list_names(vault.root, beside):
-                files.remove(vault.root, f"{beside}/{name}")
+            for file in files.list_names(vault.root, beside):
+                files.remove(vault.root, f"{beside}/{file}")
             files.remove(vault.root, run.path)
+            with suppress(OSError):
+                os.rmdir(os.path.join(vault.root, beside))

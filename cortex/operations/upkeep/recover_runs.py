@@ -20,6 +20,7 @@ from cortex.vault.runs.run_files import ActiveRun
 
 RUN_VARIABLE = "CORTEX_RUN"  # in the environment of what an agent runs: the id of its run
 RECOVERED = "Recovered: the process that ran it is gone"
+_MAX_STARTED = 4  # at once; one of them may be a note that nobody can take
 _MIN_WAIT_SECONDS = 5  # of a request, whose runner may just be starting
 
 
@@ -41,23 +42,25 @@ def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
     if waiting:
         with run_state.free_slot(vault, agent_settings.load_agents()[0].slots) as is_free:
             pass
-        if is_free:
-            start_detached(vault, "run", "work", waiting[0])  # it sees to the others
+        for id_ in waiting[:_MAX_STARTED] if is_free else ():
+            start_detached(vault, "run", "work", id_)
     return problems
 
 
 def _close_orphan(vault: Vault, caller: Caller, id_: str) -> None:
     if active := run_files.take_orphan(vault, id_):
-        kill_marked(f"{RUN_VARIABLE}={id_}")
         end_run(active, caller.now, RECOVERED, "recovered")
 
 
 def end_run(active: ActiveRun, now: str, error: str, reason: str) -> None:
-    """Close a run whose process is gone, by this error unless its terminal event stands there."""
+    """Close a run whose process is gone, by this error unless its terminal event stands there. What it
+    has left is ended and removed."""
+    kill_marked(f"{RUN_VARIABLE}={active.id}")
     event = {"event": "error", "error": error, "reason": reason}
     with closing(active):
         active.append(event, now[:-1] + ".000Z", sanitize_text)
         run = run_files.find_run(active.vault, active.id)
+        run_files.remove_work_folder(active.vault, run)
         ending = run_files.load_event(active.vault, run, active.events[-1])
         result = ending.get("result") or ending.get("error") or ""
         active.seal(str(ending.get("output") or ""), str(result))

@@ -23,7 +23,7 @@ from cortex.core.runs.run_event import RunEvent
 from cortex.core.runs.run_note import Run, RunRequest
 from cortex.core.runs.schedule import MAX_TRIES
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.strings import format_time
+from cortex.core.text.strings import format_time, sha256_digest
 from cortex.vault import files, private
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
@@ -34,6 +34,7 @@ _HEAD_BYTES = 8_192  # of a note whose properties alone are read
 _WEEK_SECONDS = 7 * 86_400
 _SYNC_SECONDS = 0.2  # the longest that an event is not on the disk
 _GAP = " three times, which left a gap"  # of what is tried no more
+_MAX_CHAIN = 1000  # runs that go on with each other
 _IGNORED = b"/active/\n/queue/\n"
 
 
@@ -111,8 +112,10 @@ def load_event(vault: Vault, run: Run, event: RunEvent) -> RunEvent:
         return event
     path = f"{run.path[:-3]}.d/{event['seq']}.json"
     with suppress(CortexError, OSError):
-        whole = run_event.decode_json(files.read(vault.root, path, MAX_RUN_BYTES))
-        return whole if isinstance(whole, dict) else event
+        data = files.read(vault.root, path, MAX_RUN_BYTES)
+        whole = run_event.decode_json(data)
+        is_sound = isinstance(whole, dict) and sha256_digest(data).hex() == event["sha256"]
+        return whole if is_sound else event
     return event
 
 
@@ -120,6 +123,32 @@ def load_request(vault: Vault, run: Run) -> RunRequest:
     """What a run was asked, with the whole prompt, which the note may not hold as it was."""
     asked = load_event(vault, run, run.events[0]) if run.events else {}
     return run.request._replace(prompt=str(asked.get("prompt", "")))
+
+
+def list_chain(vault: Vault, run: Run) -> list[Run]:
+    """The runs that a run goes on with, the last first."""
+    found: list[Run] = []
+    parent = run.request.parent
+    while parent and len(found) < _MAX_CHAIN:
+        try:
+            found.append(find_run(vault, parent))
+        except (CortexError, OSError):
+            break
+        parent = found[-1].request.parent
+    return found
+
+
+def work_folder(vault: Vault, run: Run) -> str:
+    """The folder in which the program of a run works, and that of each run of its chain: programs keep
+    a session by the folder in which it began."""
+    first = [run, *list_chain(vault, run)][-1]
+    return os.path.join(run_state.folder(vault), f"{first.id}.{run_state.WORK}")
+
+
+def remove_work_folder(vault: Vault, run: Run) -> None:
+    """Remove the folder of a run that has ended, unless another run may go on in it."""
+    if not run.request.parent or list_runs(vault, ACTIVE) in ([], [run.id]):
+        private.remove(work_folder(vault, run))
 
 
 def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
@@ -177,11 +206,14 @@ class ActiveRun:
     def append(
         self, event: Mapping[str, Any], now: str, clean: Callable[[str], str]
     ) -> RunEvent | None:
-        """Append an event, each text in it `clean`; None after a terminal one. What must not be lost
+        """Append an event, each text that its fields hold `clean`; None after a terminal one. What must not be lost
         is on the disk when this returns. Raises `OSError`."""
         if self.has_ended:
             return None
-        whole = run_event.complete(run_event.with_texts(dict(event), clean), self.id, len(self.events), now)  # fmt: skip
+        said = {
+            key: run_event.with_texts(one, clean) for key, one in event.items() if key != "event"
+        }
+        whole = run_event.complete({**said, "event": event.get("event")}, self.id, len(self.events), now)  # fmt: skip
         whole = _set_aside(self.vault, self.path, whole)
         self._follow_edit()
         self._write(run_event.encode_line(whole).encode())

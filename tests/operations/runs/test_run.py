@@ -422,6 +422,46 @@ def test_there_is_one_start_whatever_a_program_says_before_it(agent, run, ended,
     assert kinds == ["request", "info", "start", "info", "tool_start", "tool_end", "finish"]
 
 
+def test_a_stop_that_comes_before_the_program_starts_counts(vault, run, ended, monkeypatch, tmp_path) -> None:  # fmt: skip
+    monkeypatch.setattr("cortex.operations.runs.request.start_detached", lambda *_: None)
+    log = tmp_path / "log"
+    id_ = run("start", "default", f"log:{log}")["id"]
+    run_state.STOPS.write(vault, "not now", id_)
+    monkeypatch.setattr("cortex.operations.upkeep.recover_runs._MIN_WAIT_SECONDS", -1)
+    done = ended(id_)
+    assert (done["status"], done["error"]) == ("stopped", "not now")
+    assert not log.exists()
+
+
+def test_a_secret_that_is_a_word_of_the_protocol_hides_no_event(run, ended) -> None:
+    words = ("A=finish", "B=result", "C=session_id", "D=tool_start", "E=message")
+    options = [part for word in words for part in ("--env", word)]
+    done = ended(run("start", "default", "say:x", *options)["id"])
+    assert done["status"] == "finished"
+    assert [one["event"] for one in done["answer"]["events"]] == ["request", "start", "tool_start", "tool_end", "finish"]  # fmt: skip
+
+
+def test_what_a_killed_run_has_left_in_its_folder_is_removed(vault, run, cortex) -> None:
+    id_ = run("start", "default", "sleep:60")["id"]
+    wait_for(lambda: is_working(vault, id_))
+    folder = Path(run_state.folder(vault), f"{id_}.work")
+    (folder / "f.txt").write_text("what it wrote there")
+    runner = wait_for(lambda: runner_of(id_))
+    os.kill(runner, signal.SIGKILL)
+    wait_for(lambda: has_ended(runner))
+    cortex("status")
+    assert not folder.exists()
+
+
+def test_a_request_that_nobody_can_take_holds_up_no_other(vault, run, ended, monkeypatch) -> None:
+    monkeypatch.setattr("cortex.operations.runs.request.start_detached", lambda *_: None)
+    blocked, other = (run("start", "default", f"say:{one}")["id"] for one in ("a", "b"))
+    Path(vault.root, "runs/active").mkdir(exist_ok=True)
+    Path(vault.root, f"runs/active/{blocked}.md").write_text("in the way")
+    monkeypatch.setattr("cortex.operations.upkeep.recover_runs._MIN_WAIT_SECONDS", -1)
+    assert ended(other)["status"] == "finished"
+
+
 def test_limits_end_a_run(agent, run, ended, settings) -> None:
     settings("idle = 1")
     assert "said nothing for 1 seconds" in ended(run("start", "default", "sleep:60")["id"])["error"]

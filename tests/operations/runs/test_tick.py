@@ -6,8 +6,9 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +16,8 @@ from cortex.core.model.layout import ACTIVE
 from cortex.core.runs import schedule
 from cortex.core.text.strings import format_time
 from cortex.operations.records.capture import capture
+from cortex.operations.runs import tick as tick_module
+from cortex.operations.runs.schedule_state import LOCAL
 from cortex.vault.runs import run_files
 from cortex.vault.user_settings import settings_file
 from tests.conftest import caller_at
@@ -122,6 +125,36 @@ def test_segment_agents_follow_the_facets_that_a_generator_finds(vault_from, age
     assert segment.endswith("_100")
     assert Path(vault.root, "runs/output", segment, "facets.json").exists()
     assert tick()["runs"] == []  # what runs leave behind is no segment
+
+
+def test_each_hour_has_an_output_of_its_own(vault, agent, tick, monkeypatch) -> None:
+    agent("hourly", "say:Done", schedule="hourly", priority=40, output="md", tools="read", catch_up="all")  # fmt: skip
+    assert of(tick()) == [("hourly", "", "finished")]
+    begun = datetime.now(UTC) - timedelta(hours=4)
+    known = [schedule.PastRun("hourly", "", f"{begun:%Y-%m-%dT%H}Z", "finished")]
+    read = tick_module.read_state
+    monkeypatch.setattr(tick_module, "read_state", lambda *given: read(*given)._replace(past=known))
+    monkeypatch.setattr(tick_module, "_MAX_ROUNDS", 1)
+    assert {one["status"] for one in tick()["runs"]} == {"finished"}
+    written = list(Path(vault.root, "runs/output").rglob("hourly-*.md"))
+    assert len(written) == 3
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+def test_the_zone_of_the_machine_has_the_offset_of_each_moment(zone: str, monkeypatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for moment in range(1767225600, 1798761600, 1800):  # each half hour of 2026
+            here, there = (datetime.fromtimestamp(moment, one) for one in (LOCAL, ZoneInfo(zone)))
+            assert here.replace(tzinfo=None) == there.replace(tzinfo=None)
+            assert (here.utcoffset(), here.fold) == (there.utcoffset(), there.fold)
+            assert int(here.timestamp()) == moment
+        autumn = [1792818900, 1792818960]
+        assert {one.key for one in schedule.segments(autumn, LOCAL)} == {one.key for one in schedule.segments(autumn, ZoneInfo(zone))}  # fmt: skip
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_meeting_that_begins_soon_is_prepared_once(vault, vault_from, agent, tick) -> None:
