@@ -125,6 +125,7 @@ def _add(vault: Vault, caller: Caller, name: str) -> None:
 
 
 def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Problem]]:
+    """The agents of these names, and what is wrong with each."""
     entries, problems = list[AgentEntry](), list[Problem]()
     for name in names:
         try:

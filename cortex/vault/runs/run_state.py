@@ -27,6 +27,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def _values(table: object) -> dict[str, str]:
+    """The variables in what a file holds; none in what is no object."""
     return {str(key): str(value) for key, value in table.items()} if isinstance(table, dict) else {}
 
 
