@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.interfaces.cli.main import main
@@ -45,6 +46,10 @@ settings.register_profile(
     "soak", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("soak" if SOAK else "ci")
+if not SOAK:
+    # Numbers and words of the modules that a process happens to have loaded are tried too, so that a
+    # test's examples depend on the tests before it.
+    providers._get_local_constants = lambda: providers._local_constants
 LARGE = 1_000_000 if SOAK else 50_000  # characters of a text that is built to take quadratic time
 
 NOW = "2026-11-20T16:45:12Z"

@@ -249,7 +249,7 @@ def test_no_briefing_exceeds_its_budget_or_loses_a_decision_uncounted(parts, hea
     decisions = next((one for one in parts if one.kind == DECISIONS and one.total), None)
     if decisions and not any(section.kind == DECISIONS for section in fitted.sections):
         assert f"rejections: {decisions.total}" in fitted.text or re.search(
-            rf"^{decisions.total} decisions?[,;]", fitted.text, re.MULTILINE
+            rf"^{decisions.total:,} decisions?[,;]", fitted.text, re.MULTILINE
         )
     elif decisions and fitted.sections[0].more:
         assert MORE.search(fitted.text)

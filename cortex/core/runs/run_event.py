@@ -28,6 +28,7 @@ TERMINAL = ("finish", "error")
 SYNCED = ("request", "start", *TERMINAL)  # are on the disk before anything else happens
 MAX_EVENT_BYTES = 16 * 1024  # of a line; a larger event lies beside the note
 _MAX_VISIBLE_CHARS = 160
+_MAX_CUT_CHARS = 60  # of a longer error, and of what is true for a moment
 _MAX_KEPT_CHARS = 200  # of a text of an event that lies beside the note
 _LINE_RE = lazy_re(r"- [^\n<]*<!-- cx (\{[^\n]*\}) -->")
 _JSON_RE = lazy_re(r" <!-- cx \{[^>\n]*(?:>|$)", re.MULTILINE)
@@ -154,11 +155,19 @@ def visible_text(event: RunEvent) -> str:
         case "finish":
             says = "finish", _usage_text(event)
         case "error":
-            says = "error", event.get("error")
+            error = str(event.get("error") or "")  # a long one stands below the log
+            says = "error", error if is_shown_whole(error) else shorten(error, _MAX_CUT_CHARS)
+        case "progress":
+            says = "progress", shorten(str(event.get("message") or ""), _MAX_CUT_CHARS)
         case kind:
             says = kind, event.get("message")
     lead, text = (_show(str(one or "")) for one in says)
     return f"**{lead}** {text}".rstrip()
+
+
+def is_shown_whole(text: str) -> bool:
+    """True for a text that a line of the log shows from its first word to its last."""
+    return len(text) <= _MAX_VISIBLE_CHARS and len(text.splitlines()) == 1
 
 
 def _plain(value: object) -> str:

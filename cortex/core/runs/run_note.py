@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cortex.core.notes import note as notes
-from cortex.core.runs.run_event import TERMINAL, RunEvent, encode_line, parse_line
+from cortex.core.runs.run_event import TERMINAL, RunEvent, encode_line, is_shown_whole, parse_line
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
@@ -184,7 +184,8 @@ def compose_request(id_: str, request: RunRequest, event: RunEvent, now: str) ->
 
 def compose_sealed(data: bytes, events: Sequence[RunEvent], result: str, output: str) -> bytes:
     """The note of a run that has ended, made of its active note: frontmatter as the events say, each
-    event once, and below them the result. What a person has written into it stays."""
+    event once, and below them the result, unless it is an error that the log shows whole. What a person
+    has written into it stays."""
     run = read_run(data, f"{events[-1]['agent_id']}.md")
     note = notes.read(data)
     lines = note.text.splitlines(keepends=True)
@@ -194,7 +195,7 @@ def compose_sealed(data: bytes, events: Sequence[RunEvent], result: str, output:
     last = max((at for at, line in enumerate(lines) if parse_line(line)), default=len(lines) - 1)
     missing = [encode_line(event) for event in events if event["seq"] not in own]
     lines[last + 1 : last + 1] = missing
-    if result.strip():
+    if result.strip() and not (events[-1]["event"] == "error" and is_shown_whole(result.strip())):
         lines += ["\n", f"{_RESULT}\n", "\n", f"{result.strip()}\n"]
     head = _frontmatter(run.id, run.request, fold(events), run.created, output)
     return (head + "".join(lines)).encode("utf-8", "replace")

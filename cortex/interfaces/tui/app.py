@@ -49,7 +49,6 @@ class VaultApp(App[str]):
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"  # colours of the terminal, which may be light
         self.vault, self.cwd, self.picks, self._query = vault, cwd, picks, query
-        self.cursor = ""  # of the vault's changes
         self.undos: list[tuple[list[HintedCall], str]] = []  # calls, and the vault they are for
         # What writes has ended before the program does.
         self.readers, self.writer = ThreadPoolExecutor(2), ThreadPoolExecutor(1)
@@ -108,6 +107,7 @@ class PageScreen(Screen[None]):
         self._rows: list[Row] = []
         self._at = page.of.name  # of the row that the cursor is on
         self._waiting: dict[str, Future[Any]] = {}
+        self._cursor = ""  # of the vault's changes that it shows
         self._source = _OPENED if page.of.name else PREVIEW
 
     @property
@@ -158,7 +158,7 @@ class PageScreen(Screen[None]):
         if self.is_current and "rows" not in self._waiting and shown & {REQUESTED, RUNNING}:
             self.load()
         if self.is_current and "changes" not in self._waiting:
-            self._ask("changes", self._show_changes, "changes", {"since": self.app.cursor})
+            self._ask("changes", self._show_changes, "changes", {"since": self._cursor})
 
     def _ask(self, what: str, show: Callable[[Any], None], *given: Any, write: Any = None) -> None:
         """Have a verb's answer shown; where `what` is asked for again before, the last alone."""
@@ -203,8 +203,9 @@ class PageScreen(Screen[None]):
         self.query_one("#text", Static).update(text)
 
     def _show_changes(self, answer: Any) -> None:
-        is_changed = self.app.cursor and (answer.changes or answer.resync)
-        self.app.cursor = answer.cursor
+        # What is shown may be older than the first cursor.
+        is_changed = not self._cursor or answer.changes or answer.resync
+        self._cursor = answer.cursor
         if is_changed:
             self.load()
 

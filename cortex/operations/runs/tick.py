@@ -119,15 +119,13 @@ def _request_of(one: DueRun) -> RunRequest:
 def _wait(vault: Vault, caller: Caller, ids: Sequence[str]) -> list[RunLine]:
     """Wait until all of these runs have ended. Those that lost their runner are seen to."""
     while True:
+        # Asked before the notes are read: a run is forgotten when its note says that it has ended.
+        known = [id_ for id_ in ids if run_state.values_of(vault, id_) is not None]
         lines = []
         for id_ in ids:
             with suppress(NotFoundError):  # somebody has removed its note
                 lines.append(line_of(run_files.find_run(vault, id_)))
-        left = [
-            one
-            for one in lines
-            if one.status not in ENDED and run_state.values_of(vault, one.id) is not None
-        ]
+        left = [one for one in lines if one.status not in ENDED and one.id in known]
         caller.progress("running agents", len(lines) - len(left), len(lines))
         if not left:
             return lines

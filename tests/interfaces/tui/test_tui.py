@@ -10,6 +10,7 @@ import select
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -359,6 +360,43 @@ def test_what_changes_on_the_disk_is_shown_and_the_cursor_stays(shop, monkeypatc
         await seen.pilot.resize_terminal(120, 40)
         await seen.settle()
         assert "Webhooks carry" in seen.text()
+
+    look(shop, steps)
+
+
+def test_each_screen_is_told_of_a_change_whichever_screen_asked_first(shop, monkeypatch) -> None:
+    call, held, freed = VaultApp.call, threading.Event(), threading.Event()
+
+    def slow(self: VaultApp, verb: str, *given: Any) -> Any:
+        if verb == "changes" and not held.is_set():
+            held.set()
+            assert freed.wait(60)
+        return call(self, verb, *given)
+
+    monkeypatch.setattr(app, "_WATCH_SECONDS", 3600)
+
+    async def steps(seen: Seen) -> None:
+        first = seen.screen
+        await asyncio.sleep(0.1)
+        first._watch()  # it has a cursor
+        monkeypatch.setattr(VaultApp, "call", slow)
+        while first._waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        first._watch()
+        await asyncio.to_thread(held.wait)
+        await seen.press("2")
+        while seen.screen._waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        file = Path(shop.root, "records/gotcha/retries-bbbbbb.md")
+        file.write_text(file.read_text().replace("Retries carry", "Webhooks carry"))
+        freed.set()
+        while first._waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        seen.screen._watch()
+        while seen.screen._waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await seen.settle()
+        assert "Webhooks carry" in seen.text("rows")
 
     look(shop, steps)
 

@@ -130,5 +130,4 @@ def test_what_is_shown_of_a_run_is_short_and_no_json(name: str) -> None:
     text = compose_sealed(data, events, result, "").decode()
     shown = without_json(text).partition("\n---\n")[2]
     assert not set("{}") & set(shown)
-    most = 0.3 if events[-1]["event"] == "finish" else 0.36
-    assert len(shown.encode()) <= most * len(text.encode())
+    assert len(shown.encode()) <= 0.3 * len(text.encode())

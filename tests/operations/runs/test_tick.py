@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -14,11 +15,12 @@ import pytest
 
 from cortex.core.model.layout import ACTIVE
 from cortex.core.runs import schedule
+from cortex.core.runs.run_note import RunRequest
 from cortex.core.text.strings import format_time
 from cortex.operations.records.capture import capture
 from cortex.operations.runs import tick as tick_module
 from cortex.operations.runs.schedule_state import LOCAL
-from cortex.vault.runs import run_files
+from cortex.vault.runs import run_files, run_state
 from cortex.vault.user_settings import settings_file
 from tests.conftest import caller_at
 
@@ -84,6 +86,25 @@ def test_a_run_that_fails_is_tried_three_times_and_then_named(agent, tick, monke
         assert of(tick()) == [("unlucky", "", "failed")]
     (skipped,) = tick()["skipped"]
     assert (skipped["agent"], skipped["reason"]) == ("unlucky", "failed three times")
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_not_taken_for_lost(vault, monkeypatch) -> None:
+    id_, now = "run-20261120t164512z-0193ee", "2026-11-20T16:45:12Z"
+    run_state.remember(vault, id_, {})
+    run_files.add_request(vault, id_, RunRequest("news", "say:News"), now)
+    find, active = run_files.find_run, run_files.claim(vault, id_)
+
+    def find_before_it_ends(*given):
+        run = find(*given)
+        if active.append({"event": "finish", "result": "News"}, now, str):
+            active.seal("", "News")
+        return run
+
+    monkeypatch.setattr(run_files, "find_run", find_before_it_ends)
+    with closing(active):
+        assert [one.status for one in tick_module._wait(vault, caller_at(now), [id_])] == [
+            "finished"
+        ]
 
 
 def test_a_facet_is_active_if_an_event_of_the_day_before_has_it(vault_from, agent, tick, captured) -> None:  # fmt: skip
