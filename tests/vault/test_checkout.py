@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
 
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.branches import RepositoryRefs
 
 
@@ -95,3 +96,30 @@ def test_a_head_that_is_a_link_names_the_branch_everywhere(main, git) -> None:
     refs = RepositoryRefs(*repository)
     assert (checkout.branch_of(str(main)), checkout.head_branch(repository)) == ("topic", "topic")
     assert refs.has_commit()
+
+
+def test_the_commit_of_head_is_gits(tmp_path, main, git) -> None:
+    git(main, "worktree", "add", "-q", "../linked")
+    git(main, "commit", "-q", "--allow-empty", "-m", "two")
+    git(main, "switch", "-q", "-c", "feature/x")
+    git(main, "commit", "-q", "--allow-empty", "-m", "three")
+    git(tmp_path, "init", "-q", "unborn")
+    (main / "sub").mkdir()
+
+    def same(folder, *, in_file: bool) -> None:
+        said = subprocess.run(
+            ["git", "rev-parse", "-q", "--verify", "HEAD"], cwd=folder, capture_output=True, text=True
+        )  # fmt: skip
+        assert git_cli.head_commit(str(folder)) == said.stdout.strip()
+        assert bool(checkout.head_commit(str(folder))) == in_file
+
+    same(main / "sub", in_file=True)
+    same(tmp_path / "linked", in_file=True)
+    same(tmp_path / "unborn", in_file=False)
+    git(main, "pack-refs", "--all")
+    same(main, in_file=False)
+    git(main, "switch", "-q", "--detach", "main")
+    same(main, in_file=True)
+    for torn in ("ref: refs/heads/../../../x", "ref: refs/heads/", "0" * 40, ""):
+        (main / ".git/HEAD").write_text(f"{torn}\n")
+        same(main, in_file=False)

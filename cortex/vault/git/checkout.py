@@ -46,6 +46,7 @@ _OPERATION_FILES = {
 }  # fmt: skip
 
 
+_COMMIT_ID_RE = lazy_re("[0-9a-f]{40}|[0-9a-f]{64}")
 _INVALID_REF_RE = lazy_re(
     r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
 )
@@ -91,6 +92,19 @@ def read_head(repository: Repository) -> str:
     if ref := ask_git(repository.top, "symbolic-ref", "--quiet", "HEAD"):
         return f"ref: {ref}"
     return ask_git(repository.top, "rev-parse", "--verify", "--quiet", "HEAD") or head
+
+
+def head_commit(directory: str) -> str:
+    """The full id of the commit that HEAD names; empty where its ref is in no file of its own."""
+    repository = find_repository(directory)
+    if repository is None:
+        return ""
+    head = _read_head_file(repository.git_dir)
+    ref = head.removeprefix("ref: ")
+    if ref != head:
+        path = os.path.join(repository.common_dir, ref)
+        head = read_first_line(path) if is_ref_name(ref) else ""
+    return head if _COMMIT_ID_RE.fullmatch(head) and head.strip("0") else ""
 
 
 def uses_reftable(repository: Repository) -> bool:
