@@ -3,8 +3,8 @@
 PYTHON ?= $(shell for minor in '' .19 .18 .17 .16 .15 .14 .13 .12 .11; do \
 	python3$$minor -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo python3$$minor && break; done)
 BIN := .venv/bin
-# Of the tests, at once; a third of their time is waiting for a disk.
-JOBS ?= 3
+# Of the tests, at once; half of their time is waiting for other processes.
+JOBS ?= 4
 # Of the order of the tests; make prints it. To run them in the same order again: make test SEED=...
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)

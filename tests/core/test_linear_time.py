@@ -370,6 +370,7 @@ READERS: dict[str, Call] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", READERS)
 def test_a_text_is_read_in_linear_time(name: str) -> None:
     read = READERS[name]
