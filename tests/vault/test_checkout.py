@@ -111,7 +111,7 @@ def test_the_commit_of_head_is_gits(tmp_path, main, git) -> None:
             ["git", "rev-parse", "-q", "--verify", "HEAD"], cwd=folder, capture_output=True, text=True
         )  # fmt: skip
         assert git_cli.head_commit(str(folder)) == said.stdout.strip()
-        assert bool(checkout.head_commit(str(folder))) == in_file
+        assert bool(checkout.read_head_commit(str(folder))) == in_file
 
     same(main / "sub", in_file=True)
     same(tmp_path / "linked", in_file=True)

@@ -195,8 +195,10 @@ def compose_sealed(data: bytes, events: Sequence[RunEvent], result: str, output:
     last = max((at for at, line in enumerate(lines) if parse_line(line)), default=len(lines) - 1)
     missing = [encode_line(event) for event in events if event["seq"] not in own]
     lines[last + 1 : last + 1] = missing
-    if result.strip() and not (events[-1]["event"] == "error" and is_shown_whole(result.strip())):
-        lines += ["\n", f"{_RESULT}\n", "\n", f"{result.strip()}\n"]
+    said = result.strip()
+    is_logged = said == str(events[-1].get("error", "")).strip() and is_shown_whole(said)
+    if said and not is_logged:
+        lines += ["\n", f"{_RESULT}\n", "\n", f"{said}\n"]
     head = _frontmatter(run.id, run.request, fold(events), run.created, output)
     return (head + "".join(lines)).encode("utf-8", "replace")
 

@@ -167,7 +167,7 @@ def due(  # noqa: PLR0917  all that a schedule depends on
             )
         else:
             taken.add((name, facet, period_key))
-        if not period_key.isdecimal() and period_key:  # a day alone: somebody asked for it
+        if period_key and not period_key.isdecimal():  # a day alone: somebody asked for it
             firsts[name] = min(period_key, firsts.get(name, period_key))
     found: Found = []
     for agent in agents:

@@ -31,7 +31,7 @@ class AgentEntry(NamedTuple):
     """An agent, and whether it runs."""
 
     agent: Agent
-    state: str  # trusted, trusted but for journal, changed (since it was), new, wrong, disabled
+    state: str  # trusted (but for journal), changed (since it was), new, wrong, disabled
     file: str  # absolute path
     diff: str = ""  # of `cortex trust`: what has changed since it was trusted
 

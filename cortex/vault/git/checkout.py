@@ -44,8 +44,6 @@ _OPERATION_FILES = {
     "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
     "BISECT_LOG": "bisect", "sequencer": "",
 }  # fmt: skip
-
-
 _COMMIT_ID_RE = lazy_re("[0-9a-f]{40}|[0-9a-f]{64}")
 _INVALID_REF_RE = lazy_re(
     r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
@@ -94,7 +92,7 @@ def read_head(repository: Repository) -> str:
     return ask_git(repository.top, "rev-parse", "--verify", "--quiet", "HEAD") or head
 
 
-def head_commit(directory: str) -> str:
+def read_head_commit(directory: str) -> str:
     """The full id of the commit that HEAD names; empty where its ref is in no file of its own."""
     repository = find_repository(directory)
     if repository is None:

@@ -208,7 +208,7 @@ def is_ancestor(directory: str, older: str, newer: str) -> bool:
 
 def head_commit(directory: str) -> str:
     """The full id of the commit that `HEAD` names; empty before the first one."""
-    if found := checkout.head_commit(directory):
+    if found := checkout.read_head_commit(directory):
         return found
     return line(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
 

@@ -206,8 +206,8 @@ class ActiveRun:
     def append(
         self, event: Mapping[str, Any], now: str, clean: Callable[[str], str]
     ) -> RunEvent | None:
-        """Append an event, each text that its fields hold `clean`; None after a terminal one. What must not be lost
-        is on the disk when this returns. Raises `OSError`."""
+        """Append an event, each text that its fields hold `clean`; None after a terminal one. What must
+        not be lost is on the disk when this returns. Raises `OSError`."""
         if self.has_ended:
             return None
         said = {

@@ -131,3 +131,19 @@ def test_what_is_shown_of_a_run_is_short_and_no_json(name: str) -> None:
     shown = without_json(text).partition("\n---\n")[2]
     assert not set("{}") & set(shown)
     assert len(shown.encode()) <= 0.3 * len(text.encode())
+
+
+@pytest.mark.parametrize(("error", "result", "below"), [
+    ("no luck", "no luck", ""),
+    ("no luck " * 30, "no luck " * 30, ("no luck " * 30).strip()),
+    ("no luck\nat line 2", "no luck\nat line 2", "no luck\nat line 2"),
+    ("the answer is no JSON", "Done.", "Done."),
+])  # fmt: skip
+def test_only_an_error_that_the_log_shows_whole_stands_once(error, result, below) -> None:
+    id_, now = "run-20261120t171643z-0193ee", "2026-11-20T17:16:43Z"
+    said = [{"event": "request", "agent": "hello"}, {"event": "error", "error": error}]
+    events = [complete(one, id_, at, f"{now[:-1]}.000Z") for at, one in enumerate(said)]
+    data = compose_request(id_, RunRequest("hello"), events[0], now)
+    shown = without_json(compose_sealed(data, events, result, "").decode())
+    assert shown.partition("## Result\n\n")[2].strip() == below
+    assert error[:7] in shown.partition("## Result")[0]
