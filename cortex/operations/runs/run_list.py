@@ -67,8 +67,10 @@ def line_of(run: Run) -> RunLine:
 
 def iter_runs(vault: Vault) -> Iterator[Run]:
     """All runs: those that wait and run, then the ended ones, the newest first."""
-    going_on = sorted((id_ for _, id_ in run_files.list_open(vault)), reverse=True)
-    for id_ in chain(going_on, run_files.list_ended(vault)):
+    going_on = {id_ for _, id_ in run_files.list_open(vault)}
+    # One that ends meanwhile is in both lists.
+    ended = (id_ for id_ in run_files.list_ended(vault) if id_ not in going_on)
+    for id_ in chain(sorted(going_on, reverse=True), ended):
         with suppress(CortexError):  # removed since the folder was listed, or a link
             yield run_files.find_run(vault, id_)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.layout import ACTIVE, QUEUE
+from cortex.operations.runs.run_list import iter_runs
 from cortex.vault.runs import run_files, run_state
 from cortex.vault.user_settings import settings_file
 
@@ -151,6 +152,12 @@ def test_never_more_than_the_slots_run_and_what_waits_has_its_turn(vault, run, e
     assert most <= 2
     assert {ended(id_)["status"] for id_ in ids} == {"finished"}
     assert len(log.read_text().splitlines()) == len(ids)
+
+
+def test_a_run_that_moves_while_it_is_looked_for_is_listed_once(vault, run, ended, monkeypatch) -> None:  # fmt: skip
+    id_ = ended(run("start", "default", "say:x")["id"])["id"]
+    monkeypatch.setattr(run_files, "list_open", lambda _vault: [(QUEUE, id_), (ACTIVE, id_)])
+    assert [one.id for one in iter_runs(vault)] == [id_]
 
 
 def test_a_run_is_stopped_with_all_that_it_started(vault, run) -> None:
