@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import ProgressCallback, no_progress
-from cortex.core.runs.run_note import ENDED, RunRequest
+from cortex.core.runs.run_note import RunRequest, is_closed
 from cortex.interfaces.call import Request, bind, make_caller
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
@@ -132,9 +132,10 @@ def wait_for_runs(vault: Any, ids: Iterable[str], timeout: float = 600.0) -> dic
     opened: Any = vault if isinstance(vault, OpenVault) else OpenVault(vault)
     ids, deadline = list(ids), time.monotonic() + timeout
     while True:
-        found = {id_: opened.run("show", id_).runs[0].status for id_ in ids}
-        if set(found.values()) <= set(ENDED) or time.monotonic() > deadline:
-            return found
+        found = [opened.run("show", id_).runs[0] for id_ in ids]
+        are_closed = all(is_closed(one.status, one.path) for one in found)
+        if are_closed or time.monotonic() > deadline:
+            return {id_: one.status for id_, one in zip(ids, found, strict=True)}
         time.sleep(0.2)
 
 

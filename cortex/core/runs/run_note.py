@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cortex.core.model.layout import ACTIVE
 from cortex.core.notes import note as notes
 from cortex.core.runs.run_event import TERMINAL, RunEvent, encode_line, is_shown_whole, parse_line
 from cortex.core.text import yaml_writer
@@ -98,6 +99,12 @@ def make_run_id(now: str, chance: bytes) -> str:
 def is_run_id(text: str) -> bool:
     """True for the id of a run."""
     return _RUN_ID_RE.fullmatch(text) is not None
+
+
+def is_closed(status: str, path: str) -> bool:
+    """True if a run has ended and its note lies where it stays: it is active for a moment after its
+    terminal event."""
+    return status in ENDED and f"/{ACTIVE}/" not in f"/{path}"
 
 
 def sealed_path(id_: str) -> str:

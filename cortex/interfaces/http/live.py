@@ -16,9 +16,8 @@ from weakref import WeakSet
 
 from starlette.responses import Response, StreamingResponse
 
-from cortex.core.model.layout import ACTIVE
 from cortex.core.model.problem import CortexError
-from cortex.core.runs.run_note import ENDED
+from cortex.core.runs.run_note import is_closed
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
 
@@ -102,7 +101,7 @@ async def _run_messages(vault: Vault, look: _Feed) -> AsyncIterator[bytes]:
 
 def _is_over(answer: dict[str, Any]) -> bool:
     run = answer["runs"][0]
-    return run["status"] in ENDED and f"/{ACTIVE}/" not in f"/{run['path']}"
+    return is_closed(run["status"], run["path"])
 
 
 async def _poked(pokes: socket.socket | None) -> None:

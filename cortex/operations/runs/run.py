@@ -8,13 +8,20 @@ from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import ACTIVE
 from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.runs.agent_note import DEFAULT_NAME
 from cortex.core.runs.run_event import RunEvent
-from cortex.core.runs.run_note import ENDED, REQUESTED, STOPPED, Run, RunRequest, is_run_id
+from cortex.core.runs.run_note import (
+    ENDED,
+    REQUESTED,
+    STOPPED,
+    Run,
+    RunRequest,
+    is_closed,
+    is_run_id,
+)
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.request import check_source, request_run, split_env
@@ -192,7 +199,7 @@ def follow_events(
                     if emit:
                         emit(event)
                     yield event
-            if found.state.status in ENDED and f"/{ACTIVE}/" not in f"/{found.path}":
+            if is_closed(found.state.status, found.path):
                 return
             if most and waited >= most:
                 return

@@ -16,7 +16,7 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
-from cortex.core.runs.run_note import ENDED, RunRequest
+from cortex.core.runs.run_note import RunRequest, is_closed
 from cortex.core.runs.schedule import DueRun, Found, SkippedRun, due, is_meeting, plan_bands
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
@@ -125,7 +125,7 @@ def _wait(vault: Vault, caller: Caller, ids: Sequence[str]) -> list[RunLine]:
         for id_ in ids:
             with suppress(NotFoundError):  # somebody has removed its note
                 lines.append(line_of(run_files.find_run(vault, id_)))
-        left = [one for one in lines if one.status not in ENDED and one.id in known]
+        left = [one for one in lines if one.id in known and not is_closed(one.status, one.path)]
         caller.progress("running agents", len(lines) - len(left), len(lines))
         if not left:
             return lines

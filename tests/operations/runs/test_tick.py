@@ -88,7 +88,8 @@ def test_a_run_that_fails_is_tried_three_times_and_then_named(agent, tick, monke
     assert (skipped["agent"], skipped["reason"]) == ("unlucky", "failed three times")
 
 
-def test_a_run_that_ends_while_it_is_looked_at_is_not_taken_for_lost(vault, monkeypatch) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_run_that_ends_while_it_is_looked_at_is_waited_for(vault, monkeypatch, at_once) -> None:
     id_, now = "run-20261120t164512z-0193ee", "2026-11-20T16:45:12Z"
     run_state.remember(vault, id_, {})
     run_files.add_request(vault, id_, RunRequest("news", "say:News"), now)
@@ -96,15 +97,15 @@ def test_a_run_that_ends_while_it_is_looked_at_is_not_taken_for_lost(vault, monk
 
     def find_before_it_ends(*given):
         run = find(*given)
-        if active.append({"event": "finish", "result": "News"}, now, str):
+        has_said = active.append({"event": "finish", "result": "News"}, now, str)
+        if at_once or not has_said:
             active.seal("", "News")
         return run
 
     monkeypatch.setattr(run_files, "find_run", find_before_it_ends)
     with closing(active):
-        assert [one.status for one in tick_module._wait(vault, caller_at(now), [id_])] == [
-            "finished"
-        ]
+        (line,) = tick_module._wait(vault, caller_at(now), [id_])
+    assert (line.status, line.path) == ("finished", f"runs/2026/11/{id_}.md")
 
 
 def test_a_facet_is_active_if_an_event_of_the_day_before_has_it(vault_from, agent, tick, captured) -> None:  # fmt: skip
