@@ -30,7 +30,8 @@ MADE_TYPES = (DISTILLED, RUN)  # what nobody captures by hand
 TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done in a turn
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
-LIST_FIELDS = ("tags", "derived_from", "supersedes")  # the fields of an event that are lists
+# The fields of an event that are lists.
+LIST_FIELDS = ("tags", "derived_from", "supersedes", "relations", "attendees")
 RAW_HEADING = "## Raw Content"
 PAUSE_SECONDS = 1800  # without a turn, after which a session counts as ended
 HEADLESS = "headless"  # begins the name of a session that holds the headless runs of a day
@@ -70,6 +71,17 @@ class Event(NamedTuple):
     priority: str = ""
     derived_from: tuple[str, ...] = ()  # record ids
     supersedes: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()  # others: a kind, a blank and a record id each
+    status: str = ""
+    superseded_by: str = ""  # a record id
+    pinned: str = ""  # "true"
+    owner: str = ""
+    due: str = ""
+    date: str = ""
+    attendees: tuple[str, ...] = ()
+    updated: str = ""  # UTC, if that was later than `at`
+    record_id: str = ""  # that the record had where it comes from
+    imported_from: str = ""  # the source and what it calls this: `engram observation 17`
 
 
 def as_headless(event: Event) -> Event:

@@ -23,7 +23,7 @@ KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
     "date", "attendees", "owner", "due", "created", "updated", "line_digest", "started", "ended",
     "closed", "confidence", "priority", "pinned", "supersedes", "superseded_by", "contradicts",
-    "refines", "derived_from", "source_of", "relations", "provenance",
+    "refines", "derived_from", "source_of", "relations", "imported_from", "provenance",
 )  # fmt: skip
 
 # A file that begins so is UTF-16: no note, but its words can be found.

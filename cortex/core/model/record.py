@@ -67,6 +67,8 @@ class Record(NamedTuple):
     pinned: bool = False
     layer: str = ""  # of extraction that found it in an event; then the id is made of its text
     session_note: str = ""  # the file name, without `.md`, of the note of its session
+    superseded_by: str = ""  # a record id
+    imported_from: str = ""  # the source that it was imported from, and its name there
 
 
 class SimilarRecord(NamedTuple):
@@ -204,6 +206,7 @@ def compose_record(record: Record) -> str:
         "scope": record.scope if record.scope != default_scope(record.project) else None,
         "updated": record.updated if record.updated != record.created else None,
         "pinned": record.pinned or None,
+        "superseded_by": f"[[{record.superseded_by}]]" if record.superseded_by else None,
         **relation_fields((*(("supersedes", id_) for id_ in record.supersedes), *record.relations)),
         "provenance": provenance_block(
             record.events, record.session, record.layer, record.session_note
@@ -232,6 +235,11 @@ def compose_untitled_record(record: Record) -> str:
 
 def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
     return yaml_writer.frontmatter({key: values.get(key) for key in KEY_ORDER})
+
+
+def is_record_id(text: str) -> bool:
+    """True if `text` has the form of the id of a record, and not that of a session's note."""
+    return bool(_NAMED_ID_RE.fullmatch(text)) and not text.startswith("session-")
 
 
 def short_handle(id_: str) -> str:

@@ -25,6 +25,7 @@ from cortex.core.model.record import (
     content_digest,
     default_scope,
     initial_status,
+    is_record_id,
     is_record_type,
     record_id,
     without_repeated_title,
@@ -49,7 +50,7 @@ from cortex.core.normalize.text_records import (
 from cortex.core.notes import edit, note as notes
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import parse_time, shorten, text_digest
+from cortex.core.text.strings import parse_time, shorten, slugify, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
@@ -290,7 +291,9 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
     # The id of an extracted record is made of its text, so no other record is its duplicate.
     digest = content_digest(record.title, record.body)
     twin = record.type, record.project, digest, record.created, event.title
-    if not record.layer and (path := known.find_duplicate(*twin)):
+    # What a source names twice are two things there; of other sources, the import has looked.
+    is_own = record.layer or event.imported_from
+    if not is_own and (path := known.find_duplicate(*twin)):
         return AddProvenance(path, event)
     new_path = known.layout.record(record.type, record.id)
     return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
@@ -310,6 +313,7 @@ def _observation_record(event: Event) -> Record:
     relations = (
         *(("supersedes", id_) for id_ in event.supersedes),
         *(("derived_from", id_) for id_ in event.derived_from),
+        *((kind, id_) for kind, _, id_ in (one.partition(" ") for one in event.relations) if id_),
     )
     record = base_record(event)._replace(
         type=type_, title=title, status=initial_status(type_), scope=scope, topic=topic,
@@ -318,7 +322,23 @@ def _observation_record(event: Event) -> Record:
     )  # fmt: skip
     if type_ == "action" and (task := parse_task_text(title, event.at[:10])):
         record = record._replace(owner=task.owner, due=task.due)
-    return _as_topic_record(record) if topic else record._replace(id=record_id(title, event.id))
+    if event.imported_from:
+        record = _with_imported_fields(record, event)
+    if topic:
+        return _as_topic_record(record)
+    own = event.record_id if is_record_id(event.record_id) else record_id(title, event.id)
+    return record._replace(id=own)
+
+
+def _with_imported_fields(record: Record, event: Event) -> Record:
+    """The record with what its source said of it beside the fields of a save."""
+    is_word = slugify(event.status, 40) == event.status != ""
+    return record._replace(
+        status=event.status if is_word else record.status,
+        superseded_by=event.superseded_by, pinned=event.pinned == "true",
+        owner=event.owner or record.owner, due=event.due or record.due, date=event.date,
+        attendees=event.attendees, updated=event.updated, imported_from=event.imported_from,
+    )  # fmt: skip
 
 
 def _learning_records(event: Event) -> list[Record]:

@@ -144,7 +144,7 @@ def record_from_note(note: Note) -> Record:
         supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
         relations=tuple(relations), session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
-        session_note=_session_note_of(note),
+        session_note=_session_note_of(note), imported_from=note.get("imported_from"),
     )  # fmt: skip
     is_untitled = bool(note.get("title")) and record.type != "meeting"
     return without_repeated_title(record) if is_untitled else record

@@ -1,0 +1,42 @@
+"""Other systems whose memory Cortex can take over, one module a source, each with two functions:
+
+`accepts(path)`: whether a file or folder is one of the source, by what it holds; cheap.
+`read(path)`: its items, one after another, in bounded memory. It changes nothing of the source, and
+yields a `Problem` that names the thing for what it cannot read. What is no such file at all raises
+`InvalidInputError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from cortex.core.text.value import NamedTuple
+from cortex.importers.item import ForeignItem
+
+
+class Source(NamedTuple):
+    """A system, and what is taken of it."""
+
+    module: str  # below this package: `chats.chatgpt`
+    what: str  # for the list of sources: what becomes what
+    places: tuple[
+        str, ...
+    ] = ()  # where it lies by default, with `~`, `$NAME` and `*`; see `expand`
+
+
+class Importer(NamedTuple):
+    """The functions of a source's module."""
+
+    accepts: Callable[[str], bool]
+    read: Callable[[str], Iterator[ForeignItem]]
+
+
+# In the order in which an unnamed file is offered to them: the most particular first.
+SOURCES: dict[str, Source] = {}
+
+
+def load_importer(name: str) -> Importer:
+    """The functions of one of the `SOURCES`; no other module is loaded."""
+    module = import_module(f"cortex.importers.{SOURCES[name].module}")
+    return Importer(module.accepts, module.read)

@@ -1,0 +1,1 @@
+"""Conversations with agents and assistants, as sessions."""

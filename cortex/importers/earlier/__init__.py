@@ -1,0 +1,1 @@
+"""The stores of the five systems that Cortex unites, and what `cortex export` writes."""

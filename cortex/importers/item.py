@@ -1,0 +1,99 @@
+"""What a source holds, as values: memories, sessions, meetings and files. A `key` is the source's own
+name for a thing: it is part of the id that the thing gets here, so it must be the same each time.
+
+Times are as the source writes them: a text with or without an offset, or a number of seconds or
+milliseconds since 1970; empty where it gives none. Texts are raw: what takes the items redacts them.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from cortex.core.model.event import Event
+from cortex.core.model.problem import Problem
+from cortex.core.model.turn_summary import CommandRun, Utterance
+from cortex.core.text.value import NamedTuple
+
+When: TypeAlias = str | int | float | None
+
+
+class ForeignRecord(NamedTuple):
+    """A memory. Other memories of the same source are named by their keys."""
+
+    key: str
+    title: str  # if empty, the first line of the body
+    body: str
+    type: str = "note"  # any word; words of Cortex for the same are used, as in a save
+    at: When = ""
+    updated: When = ""
+    project: str = ""  # a name, or a path whose last part is one
+    branch: str = ""
+    session: str = ""
+    topic: str = ""  # only where the source updates a memory under a name of its own
+    scope: str = ""
+    tags: tuple[str, ...] = ()
+    status: str = ""  # active, superseded, archived or another word; empty for the type's first
+    confidence: float | None = None  # 0 to 1
+    priority: int | None = None  # 1 to 10
+    pinned: bool = False
+    owner: str = ""
+    due: str = ""
+    date: str = ""
+    attendees: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()  # keys
+    superseded_by: str = ""  # a key
+    derived_from: tuple[str, ...] = ()  # keys
+    relations: tuple[tuple[str, str], ...] = ()  # others: kind, key
+    record_id: str = ""  # of Cortex, where the source holds one
+
+
+class ForeignTurn(NamedTuple):
+    """One turn of a session: what was asked, and what was said and done then."""
+
+    key: str  # within the session
+    at: When
+    said: tuple[Utterance, ...] = ()
+    files: tuple[str, ...] = ()  # that were changed
+    commands: tuple[CommandRun, ...] = ()
+    summary: str = ""  # in place of these: what the source itself says of the session
+
+
+class ForeignSession(NamedTuple):
+    """A session of an agent, or a conversation."""
+
+    key: str
+    turns: tuple[ForeignTurn, ...]
+    title: str = ""  # the source's own
+    host: str = ""  # the program, where that is another than the source
+    project: str = ""
+    folder: str = ""  # the working directory
+    branch: str = ""
+    at: When = ""
+    goal: str = ""  # what it was begun for
+    ended: When = ""
+
+
+class ForeignMeeting(NamedTuple):
+    """A meeting: minutes, or what was said, as markdown."""
+
+    key: str
+    title: str
+    text: str
+    at: When = ""
+    attendees: tuple[str, ...] = ()
+    project: str = ""
+
+
+class ForeignFile(NamedTuple):
+    """A note, a run or an agent that goes into the vault as it is. Again it adds only what is new."""
+
+    key: str
+    path: str  # relative to the vault; `notes/` and the like are of the source's choosing
+    text: str
+    at: When = ""
+
+
+# An event of Cortex keeps its id; a problem names the thing that it is of.
+ForeignItem: TypeAlias = (
+    ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile | Event | Problem
+)

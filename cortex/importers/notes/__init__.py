@@ -1,0 +1,1 @@
+"""Notes, decisions and minutes that people write."""
