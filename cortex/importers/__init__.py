@@ -33,7 +33,13 @@ class Importer(NamedTuple):
 
 
 # In the order in which an unnamed file is offered to them: the most particular first.
-SOURCES: dict[str, Source] = {}
+SOURCES: dict[str, Source] = {
+    "meetings": Source(
+        "notes.meetings",
+        "transcripts of Teams, Zoom, Otter and SRT → meetings",
+        ("~/Documents/Zoom",),
+    ),
+}
 
 
 def load_importer(name: str) -> Importer:
