@@ -26,6 +26,7 @@ from cortex.operations.care.review import ReviewResult
 from cortex.operations.care.status import StatusResult
 from cortex.operations.distill.distill import DistillResult
 from cortex.operations.distill.extract import ExtractResult
+from cortex.operations.exchange.import_ import ImportResult
 from cortex.operations.find.actions import ActionHit, MeetingHit, PlanHit
 from cortex.operations.find.changes import ChangeFeed
 from cortex.operations.find.entities import EntityMentions, TopicListing
@@ -51,7 +52,6 @@ from cortex.operations.runs.costs import CostsResult
 from cortex.operations.runs.run import RunResult
 from cortex.operations.runs.tick import TickResult
 from cortex.operations.sessions.context import ContextResult
-from cortex.operations.sessions.import_ import ImportResult
 from cortex.operations.sessions.origin import Origin
 from cortex.operations.sessions.reflect import ReflectResult
 from cortex.operations.sessions.session_list import SessionResult
@@ -270,7 +270,7 @@ class Vault:
 
     def import_(
         self,
-        hosts: Iterable[Literal["claude", "codex", "copilot"]] | str,
+        sources: Iterable[str] = (),
         *,
         since: str | int | None = None,
         project: str = "",
@@ -278,7 +278,7 @@ class Vault:
         path: str = "",
         dry_run: bool = False,
     ) -> ImportResult:
-        """Capture earlier sessions of agents from this disk."""
+        """Take over what other systems remember, or see what there is."""
 
     def init(
         self,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from cortex.hosts.transcript_reader import TranscriptReader
 
 HOST_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "windsurf")
+TRANSCRIPT_HOSTS = ("claude", "codex", "copilot")  # of which the transcripts can be read
 
 
 def load_host(name: str) -> Host:

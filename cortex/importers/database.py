@@ -69,7 +69,7 @@ def _copy_quiet(path: str, copy: str) -> None:
     for _ in range(_ATTEMPTS):
         before = [_stamp(source) for source, _ in sources]
         for source, target in sources:
-            if _stamp(source):
+            if os.path.exists(source):
                 shutil.copyfile(source, target)
         if before == [_stamp(source) for source, _ in sources]:
             return

@@ -29,7 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "meetings": ("operations.find.actions", "meetings"),
     "plan": ("operations.find.actions", "plan"),
     "new": ("operations.records.new", "new"),
-    "import": ("operations.sessions.import_", "import_"),
+    "import": ("operations.exchange.import_", "import_"),
     "normalize": ("operations.upkeep.normalize", "normalize"),
     "retry": ("operations.records.restore", "retry"),
     "extract": ("operations.distill.extract", "extract"),

@@ -150,7 +150,7 @@ def test_the_version_is_told(cortex, words):
     (["status", "--vault", ""], "--vault is empty"),
     (["init", ""], "DIRECTORY is empty"),
     (["recall", "--since", ""], "--since '' is not a date or a span"),
-    (["import", ""], "HOSTS '' is not claude, codex or copilot"),
+    (["import", "winamp"], "'winamp' is no source, and no file or folder"),
     (["recall", "-n", "-5"], "--number '-5' is not a whole number from 1 to 200"),
     (["project", "list", "extra"], "project list takes no words: 'extra'"),
     (["session", "list", "extra"], "session list takes no words: 'extra'"),

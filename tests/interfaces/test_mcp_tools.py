@@ -94,7 +94,7 @@ CLOSED = {
     "init directory": "a path outside the vault",
     "init default": "a setting of the person",
     "brief into": "a setting of the person",
-    "import hosts": "a path outside the vault",
+    "import sources": "a path outside the vault",
     "import path": "a path outside the vault",
     "serve token_file": "a path outside the vault",
     "web token_file": "a path outside the vault",

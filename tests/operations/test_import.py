@@ -25,8 +25,8 @@ from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
 from cortex.operations.capture.workspace import find_workspace
-from cortex.operations.sessions.import_ import import_
-from cortex.operations.sessions.import_events import _as_in_earlier_ids
+from cortex.operations.exchange.import_ import import_
+from cortex.operations.exchange.transcript_events import _as_in_earlier_ids
 from cortex.operations.upkeep.drain_spool import has_unread_transcripts
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
@@ -185,7 +185,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
                 raise KeyboardInterrupt
             return answer
 
-        monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", dies)
+        monkeypatch.setattr("cortex.operations.exchange.import_transcripts.publish_event", dies)
         try:
             import_(vault, here, ["claude"])
         except KeyboardInterrupt:
@@ -193,7 +193,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
         if forgotten:
             for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
                 path.unlink()
-    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", real)
+    monkeypatch.setattr("cortex.operations.exchange.import_transcripts.publish_event", real)
     import_(vault, here, ["claude"])
     assert len(events(vault)) > 1
     for number in range(6):
@@ -370,9 +370,9 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
             raise KeyboardInterrupt
         return real(*args, **named)
 
-    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", dies)
+    monkeypatch.setattr("cortex.operations.exchange.import_transcripts.publish_event", dies)
     assert (import_(vault, here, ["claude"]).stopped, len(events(vault))) == (True, 1)
-    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", real)
+    monkeypatch.setattr("cortex.operations.exchange.import_transcripts.publish_event", real)
     import_(vault, here, ["claude"])
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),
@@ -641,7 +641,7 @@ def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
 ):
     assert (
         cortex("import", "codex", "--all").stdout
-        == f"nothing to import: no transcripts in {tmp_path}/codex/sessions, {tmp_path}/codex/archived_sessions\n"
+        == f"nothing to import: nothing in {tmp_path}/codex/sessions, {tmp_path}/codex/archived_sessions\n"
     )
     path = write([*turns(repo), *turns(repo, session="2off")])
     with path.open("a") as file:

@@ -16,9 +16,9 @@ from cortex.core.model.problem import NotFoundError
 from cortex.hosts.transcript_turns import MAX_TOOL_CHARS, find_turns, read_turns, shown_turn
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
 from cortex.operations.capture.workspace import find_workspace
+from cortex.operations.exchange.import_ import import_
 from cortex.operations.records.capture import capture
 from cortex.operations.records.save import save
-from cortex.operations.sessions.import_ import import_
 from cortex.operations.sessions.origin import origin
 from cortex.operations.sessions.transcript import Transcript, transcript
 from cortex.operations.upkeep.normalize import normalize

@@ -12,7 +12,7 @@ import pytest
 from cortex.operations.capture import transcript_chunk
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
 from cortex.operations.capture.workspace import find_workspace
-from cortex.operations.sessions.import_ import import_
+from cortex.operations.exchange.import_ import import_
 from cortex.vault.git import checkout
 from tests.conftest import caller_at
 

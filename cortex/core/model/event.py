@@ -79,7 +79,8 @@ class Event(NamedTuple):
     due: str = ""
     date: str = ""
     attendees: tuple[str, ...] = ()
-    updated: str = ""  # UTC, if that was later than `at`
+    created: str = ""  # UTC, if that was before `at`
+    updated: str = ""  # UTC, if that was after `at`
     record_id: str = ""  # that the record had where it comes from
     imported_from: str = ""  # the source and what it calls this: `engram observation 17`
 

@@ -337,7 +337,8 @@ def _with_imported_fields(record: Record, event: Event) -> Record:
         status=event.status if is_word else record.status,
         superseded_by=event.superseded_by, pinned=event.pinned == "true",
         owner=event.owner or record.owner, due=event.due or record.due, date=event.date,
-        attendees=event.attendees, updated=event.updated, imported_from=event.imported_from,
+        attendees=event.attendees, created=event.created or event.at,
+        updated=event.updated or event.at, imported_from=event.imported_from,
     )  # fmt: skip
 
 

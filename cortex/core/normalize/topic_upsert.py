@@ -174,7 +174,7 @@ def _merge_collections(existing: Record, added: Record) -> Record:
         created=min(existing.created, added.created)
         if existing.created[-1:] == "Z"
         else existing.created,
-        updated=max(existing.updated, added.created),
+        updated=max(existing.updated, added.updated or added.created),
     )
 
 

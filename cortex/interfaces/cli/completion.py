@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Literal, get_args
 
-from cortex import operations
+from cortex import importers, operations
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import EVENT_TYPES
 from cortex.core.model.parameters import MOMENT, OneOf, QueryText
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.model.relation import RELATION_KINDS
 from cortex.core.text.value import NamedTuple
-from cortex.hosts import HOST_NAMES
+from cortex.hosts import HOST_NAMES, TRANSCRIPT_HOSTS
 from cortex.hosts.host import EVENTS
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
@@ -47,10 +47,10 @@ SOURCES = {
     **dict.fromkeys(("directory", "folder", "answer", "path", "publish", "base", "ours", "theirs", "token_file"), _FILES),
     **{name: name for name in ("type", "project", "topic", "branch", "owner", "status")},
     "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
-    "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",
+    "import SOURCES": "source", "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",
 }  # fmt: skip
 _FIXED: dict[str, Iterable[str]] = {
-    "verb": VERBS, "event": (*RECORD_TYPES, *EVENT_TYPES), "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),
+    "source": (*TRANSCRIPT_HOSTS, *importers.SOURCES), "verb": VERBS, "event": (*RECORD_TYPES, *EVENT_TYPES), "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),
 }  # fmt: skip
 
 

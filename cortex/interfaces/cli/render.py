@@ -26,8 +26,9 @@ _RENDERERS = {
         "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
+    "render_exchange": ("export", "import"),
     "render_runs": ("costs", "run", "tick"),
-    "render_sessions": ("brief", "context", "distill", "extract", "import", "origin", "reflect", "session", "transcript"),
+    "render_sessions": ("brief", "context", "distill", "extract", "origin", "reflect", "session", "transcript"),
 }  # fmt: skip
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "completion": lambda answer: answer.script.splitlines(),
@@ -35,7 +36,7 @@ _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
-_PROBLEM_VERBS = ("agents", "doctor", "embed", "import", "init", "lifecycle")
+_PROBLEM_VERBS = ("agents", "doctor", "embed", "init", "lifecycle")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),
@@ -46,6 +47,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "archive": lambda answer: answer.outcome in ("unclear", "none"),
     "heal": lambda answer: answer.stale,
+    "import": lambda answer: answer.problems or not answer.found,
     "mcp": lambda answer: any(one.fault for one in answer.changes),
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,

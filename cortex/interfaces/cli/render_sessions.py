@@ -20,7 +20,6 @@ from cortex.interfaces.cli.text import (
     path,
     problem_lines,
     section,
-    short_path,
     yellow,
 )
 from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
@@ -30,12 +29,6 @@ _MAX_OTHER_PROJECTS, _MAX_LIVE, _MAX_MATCHES = 5, 5, 20
 _REFLECT_SECTIONS = (
     "opening_intent", "questions", "journey", "discoveries", "friction", "patterns",
 )  # fmt: skip
-_NOTHING_NEW = "nothing new"
-_LEFT_ALONE = (
-    "of other projects (--all takes them, each as its own), ended before --since,"
-    " or in folders with a .cortex-off file"
-)
-_MAX_SESSIONS, _MAX_UNREAD_TRANSCRIPTS, _MAX_TITLE_CHARS = 40, 5, 70
 _MAX_REPLAYED = 20  # notes of one kind that are shown
 _REPLAY_HEADINGS = {
     "comes": "new records", "goes": "to the archive", "session": "sessions written anew",
@@ -304,70 +297,3 @@ def _replayed(answer: Any) -> Iterable[str]:
     elif answer.undo:
         yield dim(hint(f"undo: {answer.undo}"))
     yield from problem_lines(answer.problems)
-
-
-def import_(answer: Any) -> Iterable[str]:
-    changed = [session for session in answer.sessions if session.outcome != _NOTHING_NEW]
-    changed.sort(key=lambda session: (session.first, session.id))
-    for session in changed[:_MAX_SESSIONS]:
-        yield from _imported_session_lines(session, with_host=len(answer.hosts) > 1)
-    if len(changed) > _MAX_SESSIONS:
-        yield dim(f"and {len(changed) - _MAX_SESSIONS:,} more: --json names all")
-    if changed:
-        yield ""
-    yield _import_total(answer, changed)
-    if answer.records:
-        yield dim(hint("cortex brief says what is known of this project now"))
-    for number, what in (
-        (len(answer.sessions) - len(changed), "had nothing new"),
-        (answer.left_alone, f"left alone: {_LEFT_ALONE}"),
-    ):
-        if number:
-            yield dim(f"{format_count(number, 'session')} {what}")
-    for transcript in answer.unread[:_MAX_UNREAD_TRANSCRIPTS]:
-        yield f"{_unreadable(transcript.lines)} in {escape(short_path(transcript.path))}"
-    if len(answer.unread) > _MAX_UNREAD_TRANSCRIPTS:
-        transcripts = f"{len(answer.unread):,} transcripts"
-        yield f"{_unreadable(sum(transcript.lines for transcript in answer.unread))} in {transcripts}: --json names all"
-    yield from problem_lines(answer.problems)
-
-
-def _unreadable(lines: int) -> str:
-    return yellow(f"{format_count(lines, 'line')} could not be read")
-
-
-def _imported_session_lines(session: Any, *, with_host: bool) -> Iterable[str]:
-    title = escape(session.title) or f"session {escape(session.id)[:8]}"
-    title = f"{title[: _MAX_TITLE_CHARS - 1]}…" if len(title) > _MAX_TITLE_CHARS else title
-    names = [escape(session.host)] if with_host else []
-    names.append(escape(session.project or "no project"))
-    yield "  ".join([_format_time_range(session.first, session.last), *names, bold(title)])
-    agents = [(session.agents, "subagent")] if session.agents else []
-    counts = (session.messages, "message"), *agents, (session.events, "event")
-    yield f"  {dim(format_counts(*counts))}  {dim(session.id)}"
-
-
-def _import_total(answer: Any, changed: list[Any]) -> str:
-    events = format_count(answer.events, "event")
-    messages = format_count(sum(session.messages for session in changed), "message")
-    what = f"{messages} of {format_count(len(changed), 'session')} in {events}"
-    if answer.stopped:
-        is_kept = answer.events and not answer.dry_run
-        kept = f"{events} captured, and kept" if is_kept else "nothing captured yet"
-        return f"{yellow('stopped')}: {kept}; the same command goes on from here"
-    if changed and answer.dry_run:
-        return f"would capture {what}; without --dry-run it does"
-    if changed:
-        return f"captured {what}; {format_count(answer.records, 'new note')}"
-    places = escape(", ".join(map(short_path, answer.folders)))
-    if not answer.transcripts:
-        return f"nothing to import: no transcripts in {places}"
-    return f"nothing {'new' if answer.sessions else 'to import'} in {places}"
-
-
-def _format_time_range(first: str, last: str) -> str:
-    """From when to when, the day once."""
-    begin, end = format_time(first), format_time(last)
-    if not begin or begin == end:
-        return begin or end or "no time"
-    return f"{begin} – {end[11:] if end[:10] == begin[:10] else end}"

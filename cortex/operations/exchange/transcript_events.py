@@ -42,7 +42,7 @@ def build_events(
     project, branch = segment.project_branch
     for type_, piece, text in texts:
         at = piece.at or at
-        for number, part in enumerate(_split_text(sanitize_text(text))):
+        for number, part in enumerate(split_text(sanitize_text(text))):
             id_ = _event_id(one, type_, piece, (at, now), number)
             session = sanitize_name(one.session)
             event = Event(id_, type_, events.time_of_id(id_), part, session, project, branch)
@@ -73,7 +73,7 @@ def _as_in_earlier_ids(piece: TranscriptItem) -> str:
     return f"{command}\0{plan}"
 
 
-def _split_text(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """A text in parts that an event can hold, cut between lines where that is possible."""
     while len(text) > _MAX_TEXT_CHARS or len(text) * 4 > events.MAX_CONTENT_BYTES < len(
         text.encode("utf-8", "replace")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.parameters import OUTSIDE_PATH, Since
-from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.core.text.value import NamedTuple
@@ -20,11 +19,10 @@ from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, Transcript
 from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
-from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
 from cortex.operations.capture.transcript_chunk import find_copied_lines
 from cortex.operations.capture.workspace import find_workspace
-from cortex.operations.sessions.import_events import build_events
+from cortex.operations.exchange.transcript_events import build_events
 from cortex.operations.upkeep.drain_spool import capture_passed_over
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings
@@ -64,22 +62,6 @@ class UnreadTranscript(NamedTuple):
     lines: int
 
 
-class ImportResult(NamedTuple):
-    """What an import did, or would do."""
-
-    hosts: list[ImportableHost]
-    sessions: list[ImportedSession]
-    events: int
-    records: int
-    unread: list[UnreadTranscript]
-    left_alone: int  # sessions of other projects, with Cortex off, or that ended before `since`
-    folders: list[str]  # where transcripts were looked for
-    transcripts: int  # how many there are
-    dry_run: bool
-    stopped: bool  # somebody interrupted it
-    problems: list[Problem]
-
-
 class _Location(NamedTuple):
     """Where the lines of a session belong."""
 
@@ -88,68 +70,10 @@ class _Location(NamedTuple):
     root: str
 
 
-def import_(
-    vault: Vault,
-    caller: Caller,
-    hosts: Annotated[list[ImportableHost], OUTSIDE_PATH],
-    *,
-    since: Since | None = None,
-    project: str = "",
-    all: bool = False,
-    path: Annotated[str, OUTSIDE_PATH] = "",
-    dry_run: bool = False,
-) -> ImportResult:
-    """Capture earlier sessions of agents from this disk.
-
-    And what they did, as their hooks would have done. By default the sessions of the project of the
-    working directory. What hooks or an earlier import captured is not captured again, so an import may
-    be interrupted and repeated. What subagents said and did belongs to their session. Left out are
-    sessions in a folder with a .cortex-off file, and prompts that were rewound, with all that followed
-    from them. CLAUDE_CONFIG_DIR and CODEX_HOME say where transcripts lie instead of ~/.claude and
-    ~/.codex.
-
-    hosts: one or several of claude (~/.claude/projects), codex (~/.codex), copilot
-    since: only sessions that went on after this: 30d, 12h, 3m, or a day such as 2026-10-01
-    project: only sessions of this project, instead of the working directory's
-    all: sessions of every project, each as its own
-    path: a transcript, whichever project it is of, or a folder of them
-    dry_run: say what there is and capture nothing
-
-    Example: cortex import claude --dry-run
-    Example: cortex import claude codex --all --since 30d
-    """
-    names = list(dict.fromkeys(hosts))
-    if path and len(names) > 1:
-        hint = f"cortex import {names[0]} --path {path}"
-        raise InvalidInputError("--path names transcripts of one host", hint)
-    where = os.path.join(caller.cwd, os.path.expanduser(path)) if path else ""
-    if path and not os.path.exists(where):
-        raise NotFoundError(f"there is no {path}", "give a transcript, or a folder of them")
-    any_project = all or (path and not os.path.isdir(where) and not project)
-    wanted = "" if any_project else resolve_project(vault, caller, project)
-    if not wanted and not all and not path:
-        hint = f"cortex import {' '.join(names)} --all, or --project NAME"
-        raise NotFoundError("no project is known for this directory", hint)
-    run = _ImportRun(vault, caller, dry_run=dry_run)
-    # Who names the vault, or one transcript, means that.
-    run.any_vault = vault.is_explicit or os.path.isfile(where)
-    try:
-        for host in names:
-            for folder in (
-                (where,) if path else transcript_files.transcript_folders(host, os.environ)
-            ):
-                run.scan_folder(host, folder)
-        run.import_sessions(wanted, since)
-    except KeyboardInterrupt:
-        run.stopped = True
-    caller.progress("reading sessions", 1, 1)
-    return run.result(names)
-
-
-class _ImportRun:
+class TranscriptImport:
     """One run: what it has done so far."""
 
-    def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool) -> None:
+    def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool = True) -> None:
         self.vault, self.caller, self.dry_run = vault, caller, dry_run
         self.settings: Settings = settings.load(vault.root)
         self.erased = read_list(vault.root).events  # which do not come back
@@ -163,7 +87,7 @@ class _ImportRun:
         self.unread: list[UnreadTranscript] = []
         self.problems: list[Problem] = []
         self.events = self.records = 0
-        self.stopped = self.any_vault = False
+        self.any_vault = False
         self.locations_by_cwd: dict[str, tuple[str, str, bool]] = {}
         # Messages by the host's id: a session that was resumed may repeat another.
         self.seen_messages: set[int] = set()
@@ -216,14 +140,6 @@ class _ImportRun:
             normalized = normalize(self.vault, self.caller)
             self.records = len(normalized.created)
             self.problems += (*normalized.failed, *normalized.problems)
-
-    def result(self, hosts: list[ImportableHost]) -> ImportResult:
-        """What was done so far."""
-        return ImportResult(
-            hosts, list(self.sessions.values()), self.events, self.records, self.unread,
-            self.left_alone, self.folders, self.transcript_count, self.dry_run, self.stopped,
-            self.problems,
-        )  # fmt: skip
 
     def default_location(self, one: TranscriptInfo) -> _Location:
         """The place of the transcript's session, for lines that are of no project of their own."""

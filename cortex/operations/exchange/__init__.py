@@ -1,0 +1,1 @@
+"""What comes in from other systems and goes out to them: import and export."""

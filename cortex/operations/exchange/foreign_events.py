@@ -1,0 +1,243 @@
+"""The events that an item of a source makes, with ids that follow from the source alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from cortex.core.model import event as events, topics, turn_summary
+from cortex.core.model.event import Event
+from cortex.core.model.note_status import split_heading
+from cortex.core.model.record import (
+    canonical_type,
+    content_digest,
+    default_scope,
+    format_confidence,
+    is_record_id,
+    is_record_type,
+    record_id,
+)
+from cortex.core.model.turn_summary import TurnSummary, Utterance
+from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
+from cortex.core.redact.person_words import keep_of_prompt
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text import iso_time
+from cortex.core.text.strings import (
+    format_time,
+    hash_bytes,
+    one_line,
+    printable_line,
+    shorten,
+    slugify,
+)
+from cortex.hosts.transcript_item import project_relative_path, tagged_lines
+from cortex.importers.item import ForeignMeeting, ForeignRecord, ForeignSession, ForeignTurn, When
+from cortex.operations.capture.capture import clean_tags
+from cortex.operations.capture.sanitize import sanitize_name
+from cortex.operations.exchange.transcript_events import split_text
+
+# How many of a unit of time since 1970 a number must have to be in that unit: seconds until the
+# year 5138, then milliseconds, microseconds, nanoseconds.
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+_MAX_NAME_CHARS = 150  # of a source's own name for a thing
+
+
+def read_time(when: When) -> str:
+    """The time that a source gives, as `2026-11-20T16:45:12Z`; empty if it gives none. 0 is none:
+    it is what programs write that know no time."""
+    if isinstance(when, str):
+        text = when.strip()
+        if len(text) == len("20261127") and text.isdecimal():
+            text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+        if not text.replace(".", "", 1).isdecimal() or len(text) == len("2026"):
+            for form in (
+                text,
+                text.replace(" ", "T", 1),
+                text.replace(" ", "T", 1).replace(" ", ""),
+            ):
+                try:
+                    return format_time(int(iso_time.parse_utc(form).timestamp()))
+                except ValueError:
+                    continue
+            day = iso_time.parse_day(text.replace("/", "-").replace("_", "-")[:10])
+            return f"{day}T00:00:00Z" if day else ""
+        when = float(text)
+    if not when or when < 0:
+        return ""
+    divisor = next((divisor for least, divisor in _UNITS if when >= least), 1)
+    return format_time(when / divisor)
+
+
+def project_name(named: str) -> str:
+    """The project that a name, or the path of a folder, means; empty for the home folder."""
+    path = named.strip().replace("\\", "/").rstrip("/")
+    if path == os.path.expanduser("~"):
+        return ""
+    return events.project_slug(sanitize_text(path.rpartition("/")[2]).lstrip("._-"))
+
+
+def event_id(source: str, kind: str, key: str, at: str) -> str:
+    """The id of an event of a source's item. The same on every machine."""
+    stamp = at.replace("-", "").replace(":", "").lower()
+    return events.make_id(stamp, hash_bytes(f"{source}\0{kind}\0{key}", 7))
+
+
+def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRecord:
+    """The memory in Cortex's words and without secrets; the functions below take such a one. Keys
+    are still those of the source. `fallback` is its time if it has none; `project` that of what
+    names none."""
+    body = sanitize_text(item.body).strip("\n")
+    title = printable_line(sanitize_text(item.title))
+    if not title:
+        heading, rest = split_heading(body)
+        first = next(filter(None, map(one_line, body.splitlines())), "")
+        title, body = (heading, rest) if heading else (printable_line(first.lstrip("#>*- ")), body)
+    if len(title) > MAX_SAVED_TITLE_CHARS:
+        body = body if body.startswith(title) else f"{title}\n\n{body}".rstrip()
+        title = shorten(title, MAX_SAVED_TITLE_CHARS)
+    word = canonical_type(slugify(item.type.strip().lower(), 40))
+    at = read_time(item.at) or read_time(item.updated) or fallback
+    updated = read_time(item.updated)
+    own = project_name(item.project) or project
+    scope = item.scope if item.scope in ("personal", "global") else default_scope(own)
+    return item._replace(
+        title=title, body=body or title, project=own, scope=scope, at=at,
+        type=word if is_record_type(word) else "note", updated=updated if updated > at else "",
+        session=sanitize_name(item.session), branch=sanitize_name(item.branch),
+        topic=topics.normalize_topic(sanitize_text(item.topic)) if item.topic else "",
+        tags=tuple(filter(events.is_tag, map(_as_tag, clean_tags(item.tags)))),
+        status=slugify(item.status.lower(), 40) if item.status else "", owner=printable_line(sanitize_text(item.owner)),
+    )  # fmt: skip
+
+
+def _as_tag(word: str) -> str:
+    """A tag of several words as one word."""
+    return "-".join(word.split()).replace(",", "-").strip("[]{}\"'")
+
+
+def id_of_record(item: ForeignRecord, event_id: str) -> str:
+    """The id that the record of the memory's event gets."""
+    if item.topic:
+        return topics.topic_record_id(item.project, item.scope, item.topic)
+    if is_record_id(item.record_id):
+        return item.record_id
+    return record_id(item.title, event_id)
+
+
+def _id_of_record_event(source: str, item: ForeignRecord) -> str:
+    # What a source says under a name of its own it may say anew: then that is another event, which
+    # is the later one.
+    if item.topic:
+        version = content_digest(item.title, item.body)
+        at = str(item.updated or item.at)
+        return event_id(source, "record", f"{item.key}\0{item.title}\0{version}", at)
+    return event_id(source, "record", item.key, str(item.at))
+
+
+def event_of_record(
+    source: str, item: ForeignRecord, ids: Mapping[str, str], superseded_by: str
+) -> Event:
+    """The event of a memory. `ids` are the record ids of the source's keys; `superseded_by` is the
+    key of what replaces it, if anything does."""
+    id_ = _id_of_record_event(source, item)
+    at = events.time_of_id(id_)
+
+    def known(keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ids[key] for key in keys if key in ids))
+
+    pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)
+    return Event(
+        id=id_, type="observation", at=at, text=item.body, session=item.session,
+        project=item.project, branch=item.branch, tags=item.tags, source="import",
+        title=item.title, record=item.type, topic=item.topic,
+        scope=item.scope if item.scope != default_scope(item.project) else "",
+        confidence="" if item.confidence is None else format_confidence(min(max(item.confidence, 0), 1)),
+        priority="" if item.priority is None else str(min(max(item.priority, 1), 10)),
+        derived_from=known(item.derived_from), supersedes=known(item.supersedes),
+        relations=tuple(f"{_relation_word(kind)} {to}" for kind, to in dict.fromkeys(pairs)),
+        status="superseded" if superseded_by else item.status if item.status != "active" else "",
+        superseded_by=ids.get(superseded_by, ""), pinned="true" if item.pinned else "",
+        owner=item.owner, due=item.due, date=item.date, attendees=item.attendees,
+        created=str(item.at) if item.at != at else "",
+        updated=str(item.updated) if item.updated != at else "",
+        record_id=item.record_id, imported_from=provenance(source, item.key),
+    )  # fmt: skip
+
+
+def _relation_word(kind: str) -> str:
+    return slugify(kind.lower(), 40).replace("-", "_") or "relates_to"
+
+
+def provenance(source: str, key: str) -> str:
+    """What a record says of where it comes from."""
+    return f"{source} {printable_line(sanitize_text(key))[:_MAX_NAME_CHARS]}".strip()
+
+
+def events_of_meeting(
+    source: str, item: ForeignMeeting, fallback: str, project: str
+) -> list[Event]:
+    """The event of a meeting: minutes below the title, with who was there."""
+    at = read_time(item.at) or fallback
+    title, names = one_line(item.title), ", ".join(map(one_line, item.attendees))
+    heading, _ = split_heading(item.text)
+    head = [] if heading or not title else [f"# {title}"]
+    head += (
+        [f"Attendees: {names}"] if names and "attendees:" not in item.text[:2000].lower() else []
+    )
+    text = sanitize_text("\n\n".join([*head, item.text.strip("\n")]))
+    return [
+        Event(
+            event_id(source, "meeting", f"{item.key}\0{number}" if number else item.key, at),
+            "meeting", at, part, project=project_name(item.project) or project, source="import",
+            imported_from=provenance(source, item.key),
+        )
+        for number, part in enumerate(split_text(text))
+    ]  # fmt: skip
+
+
+def events_of_session(
+    source: str, item: ForeignSession, fallback: str, project: str, prompts: str
+) -> Iterator[Event]:
+    """The events of a session; `prompts` says what is kept of a person's words."""
+    times = filter(None, (read_time(when) for when in (item.at, *(turn.at for turn in item.turns))))
+    at = next(times, fallback)
+    title = one_line(sanitize_text(item.title))[:MAX_SAVED_TITLE_CHARS]
+    base = Event(
+        "", "", "", "", session=sanitize_name(item.key), branch=sanitize_name(item.branch),
+        project=project_name(item.project or item.folder) or project, host=item.host or source,
+        source="import", imported_from=provenance(source, item.key),
+    )  # fmt: skip
+
+    def made(kind: str, key: str, text: str) -> Iterator[Event]:
+        for number, part in enumerate(split_text(sanitize_text(text))):
+            id_ = event_id(source, kind, "\0".join((item.key, key, str(number))), at)
+            yield base._replace(id=id_, type=kind, at=at, text=part)
+
+    if item.goal.strip():
+        yield from made("session_start", "", item.goal)
+    for turn in item.turns:
+        at = read_time(turn.at) or at
+        if turn.summary.strip():
+            said = TurnSummary(turn.summary, title=title)
+            yield from made("session_end", turn.key, turn_summary.compose_text(said))
+        elif summary := _turn_summary(turn, item.folder, prompts):
+            text = turn_summary.compose_text(summary._replace(title=title))
+            yield from made("stop", turn.key, text)
+
+
+def _turn_summary(turn: ForeignTurn, folder: str, prompts: str) -> TurnSummary:
+    """What was said and done in a turn, with as much of the person's words as is kept."""
+    said, tagged = [], []
+    for one in turn.said:
+        if one.role == turn_summary.USER:
+            tagged += tagged_lines(one.text)
+            one = Utterance(one.role, keep_of_prompt(one.text, prompts), one.about)  # noqa: PLW2901
+        said += [one] if one.text.strip() else []
+    paths = (
+        project_relative_path(path, folder, folder) if os.path.isabs(path) else path
+        for path in turn.files
+    )
+    return TurnSummary(
+        turn_summary.format_utterances(said), tuple(dict.fromkeys(tagged)),
+        tuple(dict.fromkeys(filter(None, map(one_line, paths)))), turn.commands,
+    )  # fmt: skip

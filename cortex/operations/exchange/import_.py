@@ -1,0 +1,255 @@
+"""Take over what other systems remember: transcripts of agents, and the stores of `importers`."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import OUTSIDE_PATH, Since
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
+from cortex.core.text.strings import one_of, shell_quote
+from cortex.core.text.value import NamedTuple
+from cortex.hosts import TRANSCRIPT_HOSTS, transcript_files
+from cortex.importers import SOURCES, load_importer
+from cortex.operations.capture.project_context import canonical_project, resolve_project
+from cortex.operations.exchange.import_items import ImportedSource, ItemsImport
+from cortex.operations.exchange.import_transcripts import (
+    ImportedSession,
+    TranscriptImport,
+    UnreadTranscript,
+)
+from cortex.operations.upkeep.normalize import normalize
+from cortex.vault.locate import Vault
+
+
+class FoundPlace(NamedTuple):
+    """Something on this machine that can be imported."""
+
+    source: str
+    path: str
+
+
+class ImportResult(NamedTuple):
+    """What an import did, or would do."""
+
+    hosts: list[str]
+    sessions: list[ImportedSession]
+    events: int
+    records: int
+    unread: list[UnreadTranscript]
+    left_alone: int  # sessions of other projects, with Cortex off, or that ended before `since`
+    folders: list[str]  # where transcripts and stores were looked for
+    transcripts: int  # how many there are
+    dry_run: bool
+    stopped: bool  # somebody interrupted it
+    problems: list[Problem]
+    sources: list[ImportedSource]
+    places: list[FoundPlace]  # without a source: what there is
+    found: bool  # whether there was anything to read, new or not
+
+
+def import_(
+    vault: Vault,
+    caller: Caller,
+    sources: Annotated[tuple[str, ...], OUTSIDE_PATH] = (),
+    *,
+    since: Since | None = None,
+    project: str = "",
+    all: bool = False,
+    path: Annotated[str, OUTSIDE_PATH] = "",
+    dry_run: bool = False,
+) -> ImportResult:
+    """Take over what other systems remember, or see what there is.
+
+    Without a source it lists what lies on this machine. Memories become records with their dates, statuses, relations and where they come from,
+    conversations sessions, transcripts of meetings meetings. Secrets are redacted, and nothing of
+    the source changes. What was imported before, or captured by hooks, is not taken again, so an
+    import may be interrupted and repeated. docs/import.md lists the sources, what is taken of each,
+    and where it lies.
+
+    Of the transcripts of claude, codex and copilot only sessions of the project of the working
+    directory are taken by default, as their hooks would have captured them: with subagents, without
+    prompts that were rewound, and none from folders with a .cortex-off file.
+
+    sources: one or several sources, such as claude, chatgpt or claude-mem, and the file or folder to read if it is not where the source keeps it; a file alone is recognised
+    since: only what is of a later time: 30d, 12h, 3m, or a day such as 2026-10-01
+    project: only what is of this project; what names none goes to it
+    all: transcripts of every project, each as its own
+    path: the same as a file or folder among the sources
+    dry_run: say what there is, with samples, and take over nothing
+
+    Example: cortex import claude codex --all --dry-run
+    Example: cortex import chatgpt ~/Downloads/export.zip
+    """
+    names, place = _read_words(caller, sources, path)
+    names = names or ([_recognise(place)] if place else [])
+    if place and len(names) > 1:
+        hint = f"cortex import {names[0]} {shell_quote(place)}"
+        raise InvalidInputError("a file or folder is of one source", hint)
+    wanted = _ImportRequest(names, place, since, project, all, dry_run)
+    if not names:
+        return _result_of(
+            wanted, TranscriptImport(vault, caller), [], [], _find_places(vault, caller)
+        )
+    return _import_wanted(vault, caller, wanted)
+
+
+class _ImportRequest(NamedTuple):
+    """What somebody asked for."""
+
+    names: list[str]
+    place: str
+    since: int | None
+    project: str
+    all: bool
+    dry_run: bool
+
+
+def _import_wanted(vault: Vault, caller: Caller, wanted: _ImportRequest) -> ImportResult:
+    transcripts = TranscriptImport(vault, caller, dry_run=wanted.dry_run)
+    project = canonical_project(vault, wanted.project)
+    done: list[ImportedSource] = []
+    looked: list[str] = []
+    stopped = False
+    try:
+        if hosts := [name for name in wanted.names if name in TRANSCRIPT_HOSTS]:
+            _import_transcripts(transcripts, hosts, wanted)
+        for name in wanted.names:
+            if name not in TRANSCRIPT_HOSTS:
+                places = _places_of(vault, caller, name, wanted.place)
+                looked += places or [_described(name)]
+                for place in places:
+                    run = ItemsImport(
+                        vault, caller, name, place, project=project, since=wanted.since
+                    )
+                    _import_items(run, done, dry_run=wanted.dry_run)
+    except KeyboardInterrupt:
+        stopped = True
+    caller.progress("reading", 1, 1)
+    result = _result_of(wanted, transcripts, done, looked, [])._replace(stopped=stopped)
+    if wanted.dry_run or not any(one.events for one in done):
+        return result
+    made = normalize(vault, caller)
+    problems = [*result.problems, *made.failed, *made.problems]
+    return result._replace(records=result.records + len(made.created), problems=problems)
+
+
+def _result_of(
+    wanted: _ImportRequest, transcripts: TranscriptImport, done: list[ImportedSource],
+    looked: list[str], places: Iterable[FoundPlace],
+) -> ImportResult:  # fmt: skip
+    places = list(places)
+    problems = [*transcripts.problems, *(problem for one in done for problem in one.problems)]
+    items = any(one.items for one in done)
+    return ImportResult(
+        wanted.names, list(transcripts.sessions.values()),
+        transcripts.events + sum(one.events for one in done),
+        transcripts.records + sum(one.records for one in done),
+        transcripts.unread, transcripts.left_alone, transcripts.folders + looked,
+        transcripts.transcript_count, wanted.dry_run, False, problems, done, places,
+        bool(transcripts.transcript_count or items or places),
+    )  # fmt: skip
+
+
+def _read_words(caller: Caller, words: tuple[str, ...], path: str) -> tuple[list[str], str]:
+    """The sources that are named, and the file or folder to read, absolute; "" without one."""
+    known = (*TRANSCRIPT_HOSTS, *SOURCES)
+    names = list(dict.fromkeys(word for word in words if word in known))
+    others = [word for word in (*words, path) if word not in known and (word or words == ("",))]
+    for word in others:
+        full = os.path.join(caller.cwd, os.path.expanduser(word))
+        if not os.path.exists(full):
+            hint = one_of(word, known)
+            raise NotFoundError(f"{word!r} is no source, and no file or folder", hint)
+    if len(others) > 1:
+        raise InvalidInputError(f"{others[1]!r} is one path too many", "import them one by one")
+    return names, os.path.normpath(
+        os.path.join(caller.cwd, os.path.expanduser(others[0]))
+    ) if others else ""
+
+
+def _recognise(place: str) -> str:
+    """The source of a file or folder."""
+    for name in SOURCES:
+        if _is_of(name, place):
+            return name
+    hint = f"name its source: cortex import NAME {shell_quote(place)}; docs/import.md lists them"
+    raise InvalidInputError(f"{place} is of no source that Cortex knows by its content", hint)
+
+
+def _is_of(name: str, place: str) -> bool:
+    """Whether a file or folder is one of a source; not if it cannot be read."""
+    try:
+        return load_importer(name).accepts(place)
+    except (CortexError, OSError, ValueError):
+        return False
+
+
+def _import_transcripts(run: TranscriptImport, hosts: list[str], wanted: _ImportRequest) -> None:
+    place, project = wanted.place, wanted.project
+    is_file = bool(place) and not os.path.isdir(place)
+    any_project = wanted.all or (is_file and not project)
+    of = "" if any_project else resolve_project(run.vault, run.caller, project)
+    if not of and not wanted.all and not place:
+        hint = f"cortex import {' '.join(hosts)} --all, or --project NAME"
+        raise NotFoundError("no project is known for this directory", hint)
+    # Who names the vault, or one transcript, means that.
+    run.any_vault = run.vault.is_explicit or is_file
+    for host in hosts:
+        for folder in [place] if place else transcript_files.transcript_folders(host, os.environ):
+            run.scan_folder(host, folder)
+    run.import_sessions(of, wanted.since)
+
+
+def _import_items(run: ItemsImport, done: list[ImportedSource], *, dry_run: bool) -> None:
+    try:
+        run.survey()
+        if not dry_run:
+            run.capture()
+    finally:  # also of what was interrupted is told what is there
+        done.append(run.result())
+
+
+def _places_of(vault: Vault, caller: Caller, name: str, place: str) -> list[str]:
+    """Where a source is to be read: the place that was named, else those where it keeps its own.
+    Raises `InvalidInputError` for one that this vault lies in, or that lies in it."""
+    found = [place] if place else list(_expand(SOURCES[name].places, caller.cwd))
+    root = os.path.realpath(vault.root)
+    for one in found:
+        real = os.path.realpath(one)
+        if os.path.commonpath((root, real)) in (root, real):
+            message = f"{one} is of this vault itself"
+            raise InvalidInputError(
+                message, "name what is to be imported: a file or folder outside"
+            )
+    return found
+
+
+def _expand(places: tuple[str, ...], cwd: str) -> Iterator[str]:
+    """The files and folders that are there, of places with `~`, `$NAME` and `*`."""
+    for place in places:
+        pattern = os.path.expandvars(os.path.expanduser(place))
+        if "$" not in pattern:
+            yield from sorted(glob.glob(os.path.join(glob.escape(cwd), pattern)))
+
+
+def _described(name: str) -> str:
+    """Where a source is looked for, in words."""
+    return " and ".join(SOURCES[name].places) or "no place of its own: name the file"
+
+
+def _find_places(vault: Vault, caller: Caller) -> Iterator[FoundPlace]:
+    """What there is to import on this machine."""
+    for host in TRANSCRIPT_HOSTS:
+        for folder in transcript_files.transcript_folders(host, os.environ):
+            if next(transcript_files.list_paths(host, folder), ""):
+                yield FoundPlace(host, folder)
+    root = os.path.realpath(vault.root)
+    for name, source in SOURCES.items():
+        for place in _expand(source.places, caller.cwd):
+            inside = os.path.commonpath((root, os.path.realpath(place))) == root
+            if not inside and _is_of(name, place):
+                yield FoundPlace(name, place)

@@ -1,0 +1,341 @@
+"""Take over what a source holds: look at all of it first, then capture what is new, then normalize.
+
+Each stage may be interrupted: an item that was captured is known again by the id of its event.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Literal
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event, session_note_id
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
+from cortex.core.model.record import content_digest
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.strings import (
+    format_time,
+    hash_bytes,
+    one_line,
+    parse_time,
+    printable_line,
+)
+from cortex.core.text.value import NamedTuple
+from cortex.importers import load_importer
+from cortex.importers.item import (
+    ForeignFile,
+    ForeignItem,
+    ForeignMeeting,
+    ForeignRecord,
+    ForeignSession,
+)
+from cortex.index.catalogue.filters import KNOWLEDGE
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.capture import publish_event
+from cortex.operations.exchange import foreign_events
+from cortex.operations.upkeep.normalize import normalize_inbox
+from cortex.vault import files, settings
+from cortex.vault.erased import read_list
+from cortex.vault.locate import Vault
+
+_BATCH = 4000  # events between two passes over the inbox: memory is bounded by it
+_MAX_SAMPLES = 3  # of each kind
+_MAX_PROBLEMS = 200
+_ID_END = len("-k3f7q2abcd.md")
+_TEXT_START = f"\n---\n\n{events.RAW_HEADING}\n\n"
+_STEP = 100  # items between two words on the progress
+
+Kind = Literal["record", "session", "meeting", "file", "event"]
+# What becomes of an item. `same`: a record that came from elsewhere says it already.
+_OUTCOMES = NEW, KNOWN, SAME, CHANGED, LEFT = "new", "known", "same", "changed", "left"
+_KINDS: dict[type, Kind] = {
+    ForeignRecord: "record", ForeignSession: "session", ForeignMeeting: "meeting",
+    ForeignFile: "file", Event: "event",
+}  # fmt: skip
+
+
+class ItemCount(NamedTuple):
+    """How many items of a kind a source holds."""
+
+    kind: Kind
+    found: int
+    new: int
+    known: int  # imported before
+    same: int  # of which another source, or a person, has told the same: there is one record
+    changed: int  # imported before, and changed in the source since: what is here stays
+    left: int  # of other projects, older than `since`, or captured by hooks
+
+
+class ItemSample(NamedTuple):
+    """One new item, to show what would come."""
+
+    kind: Kind
+    title: str
+    type: str
+    at: str
+    project: str
+
+
+class ImportedSource(NamedTuple):
+    """What was found at one place of a source."""
+
+    source: str
+    path: str
+    items: list[ItemCount]
+    samples: list[ItemSample]
+    events: int  # captured
+    records: int  # that were made of them
+    problems: list[Problem]
+
+
+class ItemsImport:
+    """The import of one place of a source."""
+
+    def __init__(
+        self, vault: Vault, caller: Caller, source: str, path: str, *,
+        project: str = "", since: int | None = None,
+    ) -> None:  # fmt: skip
+        self.vault, self.caller, self.source, self.path = vault, caller, source, path
+        self.fallback = format_time(os.stat(path).st_mtime)  # the time of what has none
+        self.project, self.since = project, since
+        self.settings = settings.load(vault.root)
+        self.erased = read_list(vault.root).events
+        self.importer = load_importer(source)
+        self.problems: list[Problem] = []
+        self.counts: dict[Kind, dict[str, int]] = {}
+        self.samples: list[ItemSample] = []
+        self.events = self.records = 0
+        self._ids: dict[str, str] = {}  # key -> record id
+        self._superseded_by: dict[str, str] = {}  # key -> key
+        self._seen: set[bytes] = set()  # digests of keys, and of keys with what they name
+        # Project and digest of current records -> id; the ids of the notes of sessions.
+        self._ids_by_digest: dict[tuple[str, str], str] = {}
+        self._session_notes: set[str] = set()
+        query_index(vault, caller.progress, self._read_existing)
+        # The end of an event's id, which follows from what the source calls it -> its path. What
+        # has no date of its own may have had another one when it was imported.
+        self._captured = {path[-_ID_END:-3]: path for path in _event_paths(vault)}
+
+    def _read_existing(self, index: IndexSession) -> None:
+        numbers = sorted(index.catalogue.numbers(KNOWLEDGE))
+        for start in range(0, len(numbers), _BATCH):
+            rows = index.catalogue.rows_by_number(numbers[start : start + _BATCH])
+            for row in rows.values():
+                if row.type == "session":
+                    self._session_notes.add(row.id)
+                elif row.digest and row.tier == TIER_CURRENT:
+                    self._ids_by_digest.setdefault((row.project, row.digest), row.id)
+
+    def survey(self) -> None:
+        """Look at every item: what is new, which id each record gets, and what replaces what."""
+        for count, item in enumerate(self._items(), start=1):
+            if count % _STEP == 0:
+                self.caller.progress(f"reading {self.source}", 0, 0)
+            if isinstance(item, Problem):
+                self._add_problem(item)
+                continue
+            outcome = self._outcome_of(item)
+            if isinstance(item, ForeignRecord):
+                for older in item.supersedes:
+                    self._superseded_by[older] = item.key
+                if item.superseded_by:
+                    self._superseded_by[item.key] = item.superseded_by
+            kind = _KINDS[type(item)]
+            some = self.counts.setdefault(kind, {})
+            some[outcome] = some.get(outcome, 0) + 1
+            if outcome == NEW:
+                self._add_sample(kind, item)
+
+    def capture(self) -> None:
+        """Capture what is new, and make records of it."""
+        self._seen.clear()
+        found = sum(sum(some.values()) for some in self.counts.values())
+        waiting = 0
+        for count, item in enumerate(self._items()):
+            if count % _STEP == 0:
+                self.caller.progress(f"importing {self.source}", min(count, found), found)
+            if isinstance(item, Problem) or self._outcome_of(item) != NEW:
+                continue
+            try:
+                waiting += self._keep(item)
+            except (CortexError, OSError) as error:
+                hint = error.hint if isinstance(error, CortexError) else "make room, then again"
+                self._add_problem(Problem(self._name(item), reason_of(error), hint))
+            if waiting >= _BATCH:
+                self._normalize()
+                waiting = 0
+        if waiting:
+            self._normalize()
+
+    def result(self) -> ImportedSource:
+        """What was found and done so far."""
+        items = [
+            ItemCount(kind, sum(some.values()), *(some.get(name, 0) for name in _OUTCOMES))
+            for kind, some in self.counts.items()
+        ]
+        return ImportedSource(
+            self.source, self.path, items, self.samples, self.events, self.records, self.problems
+        )
+
+    def _items(self) -> Iterator[ForeignItem]:
+        """The items of the source, cleaned."""
+        try:
+            for item in self.importer.read(self.path):
+                if isinstance(item, Problem):
+                    yield item._replace(where=self._where(item.where))
+                    continue
+                if isinstance(item, ForeignRecord):
+                    item = foreign_events.clean_record(item, self.fallback, self.project)  # noqa: PLW2901
+                    if not item.title:
+                        yield Problem(self._name(item), "it is empty", "there is nothing to keep")
+                        continue
+                if (own := self._with_own_key(item)) is not None:
+                    yield own
+        except (CortexError, OSError) as error:
+            hint = error.hint if isinstance(error, CortexError) else ""
+            yield Problem(self.path, reason_of(error), hint or "mend it, then import again")
+
+    def _with_own_key(self, item: ForeignItem) -> ForeignItem | None:
+        """The item; with another key where an item before it has the same one and says something
+        else; None where it says the same."""
+        if isinstance(item, Event | Problem):
+            return item
+        name = f"{type(item).__name__}\0{item.key}"
+        digest = hash_bytes(repr(item), 8)
+        if (key := hash_bytes(name, 8)) not in self._seen:
+            self._seen |= {key, key + digest}
+            return item
+        if key + digest in self._seen:
+            return None
+        self._seen.add(key + digest)
+        return item._replace(key=f"{item.key} ({digest.hex()[:6]})")
+
+    def _where(self, name: str) -> str:
+        return f"{self.path}: {name}" if name and name != self.path else self.path
+
+    def _name(self, item: ForeignItem) -> str:
+        return self._where(item.id if isinstance(item, Event) else getattr(item, "key", ""))
+
+    def _add_problem(self, problem: Problem) -> None:
+        if len(self.problems) < _MAX_PROBLEMS:
+            clean = (sanitize_text(printable_line(text)) for text in problem)
+            self.problems.append(Problem(*clean))
+
+    def _add_sample(self, kind: Kind, item: ForeignItem) -> None:
+        if sum(one.kind == kind for one in self.samples) < _MAX_SAMPLES:
+            made = self._events_of(item)
+            event = made[0] if made else None
+            named = item.path if isinstance(item, ForeignFile) else getattr(item, "title", "")
+            title = printable_line(sanitize_text(named)) or (event.text[:80] if event else "")
+            type_ = item.type if isinstance(item, ForeignRecord) else ""
+            at, project = (event.created or event.at, event.project) if event else ("", "")
+            self.samples.append(ItemSample(kind, one_line(title), type_, at, project))
+
+    def _events_of(self, item: ForeignItem) -> list[Event]:
+        """The events of an item; none of a file."""
+        if isinstance(item, ForeignRecord):
+            by = self._superseded_by.get(item.key, "")
+            return [foreign_events.event_of_record(self.source, item, self._ids, by)]
+        if isinstance(item, ForeignMeeting):
+            return foreign_events.events_of_meeting(self.source, item, self.fallback, self.project)
+        if isinstance(item, ForeignSession):
+            prompts = self.settings.prompts
+            made = foreign_events.events_of_session(
+                self.source, item, self.fallback, self.project, prompts
+            )
+            return list(made)
+        return [item] if isinstance(item, Event) else []
+
+    def _outcome_of(self, item: ForeignItem) -> str:
+        """What becomes of an item. The id that a record gets is remembered for what names it."""
+        if isinstance(item, ForeignFile):
+            return self._outcome_of_file(item)
+        made = self._events_of(item)
+        here = [self._captured_text(event.id) for event in made]
+        if isinstance(item, ForeignRecord):
+            event_id = self._id_here(made[0].id)
+            self._ids[item.key] = foreign_events.id_of_record(item, event_id)
+        if not made or not self._is_wanted(made):
+            return LEFT
+        if None not in here:
+            return KNOWN if here == [event.text for event in made] else CHANGED
+        if isinstance(item, ForeignRecord) and not item.topic:
+            digest = content_digest(item.title, item.body)
+            if same := self._ids_by_digest.get((item.project, digest)):
+                self._ids[item.key] = same
+                return SAME
+        is_new_session = isinstance(item, ForeignSession) and not any(here)
+        is_hooked = is_new_session and session_note_id(made[0].session) in self._session_notes
+        return LEFT if is_hooked else NEW
+
+    def _is_wanted(self, made: list[Event]) -> bool:
+        """Whether the events are of the project and the time that were asked for."""
+        last = max(event.at for event in made)
+        is_late = self.since is None or (parse_time(last) or 0) >= self.since
+        project = self.settings.resolve_project(made[0].project)
+        return (
+            is_late
+            and (not self.project or project == self.project)
+            and not any(event.id in self.erased for event in made)
+        )
+
+    def _captured_text(self, id_: str) -> str | None:
+        """The text of an event that was captured before this run; None where there is none."""
+        path = self._captured.get(id_[-_ID_END + 3 :])
+        if path is None:
+            return None
+        name = path.rpartition("/")[2]
+        try:
+            data = files.read(self.vault.root, path)
+        except NotFoundError:  # it was normalized meanwhile
+            data = files.read(self.vault.root, self.vault.layout().event(name[:-3]))
+        return data.decode("utf-8", "replace").partition(_TEXT_START)[2].removesuffix("\n")
+
+    def _id_here(self, id_: str) -> str:
+        """The id that the event of this name has here, which may begin with another date."""
+        path = self._captured.get(id_[-_ID_END + 3 :])
+        return path.rpartition("/")[2].removesuffix(".md") if path else id_
+
+    def _path_of(self, item: ForeignFile) -> str:
+        return self.vault.layout().path("/".join(files.checked_parts(item.path)))
+
+    def _outcome_of_file(self, item: ForeignFile) -> str:
+        path, root = self._path_of(item), self.vault.root
+        if not files.exists(root, path):
+            return NEW
+        return KNOWN if files.read(root, path) == sanitize_text(item.text).encode() else CHANGED
+
+    def _keep(self, item: ForeignItem) -> int:
+        """Write an item's file, or those of its events that are not there; how many of these."""
+        if isinstance(item, ForeignFile):
+            text = sanitize_text(item.text)
+            files.create(self.vault.root, self._path_of(item), text.encode())
+            return 0
+        new = [event for event in self._events_of(item) if self._captured_text(event.id) is None]
+        for event in new:
+            events.validate(event)
+        for event in new:
+            publish_event(self.vault, self.caller, event, is_retry=True)
+            self.events += 1
+        return len(new)
+
+    def _normalize(self) -> None:
+        done = normalize_inbox(self.vault, self.caller)
+        self.records += len(done.created)
+        for problem in done.failed:
+            self._add_problem(problem)
+
+
+def _event_paths(vault: Vault) -> Iterator[str]:
+    """The paths of all events, waiting ones included."""
+    layout, root = vault.layout(), vault.root
+    top = layout.path("events")
+    for year in files.list_names(root, top):
+        for month in files.list_names(root, f"{top}/{year}") if year.isdecimal() else ():
+            folder = f"{top}/{year}/{month}"
+            yield from (f"{folder}/{name}" for name in files.list_notes(root, folder))
+    for folder in (layout.pending(), layout.failed()):
+        yield from (f"{folder}/{name}" for name in files.list_notes(root, folder))
