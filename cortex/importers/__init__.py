@@ -39,6 +39,11 @@ SOURCES: dict[str, Source] = {
         "transcripts of Teams, Zoom, Otter and SRT → meetings",
         ("~/Documents/Zoom",),
     ),
+    "claude-mem": Source(
+        "memories.claude_mem",
+        "observations → records, prompts and summaries → sessions",
+        ("$CLAUDE_MEM_DATA_DIR/claude-mem.db", "~/.claude-mem/claude-mem.db"),
+    ),
 }
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 
 _MAGIC = b"SQLite format 3\0"
+_ENDINGS = "", "-wal", "-journal"  # of the file, and of those beside it that belong to it
 _ATTEMPTS = 3  # at a copy during which nobody writes
 
 
@@ -30,11 +33,24 @@ class Database:
             row["name"] for row in self._connection.execute(f'PRAGMA table_info("{table}")')
         )
 
-    def rows(self, table: str, order: str = "rowid", where: str = "1") -> Iterator[dict[str, Any]]:
-        """The rows of a table, with all its columns; none where there is no such table."""
+    def rows(
+        self, table: str, order: str = "rowid", where: str = "1", values: tuple[object, ...] = ()
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of a table, with all its columns; none where there is no such table. `values` are
+        those of the `?` in `where`."""
         if self.columns(table):
             query = f'SELECT * FROM "{table}" WHERE {where} ORDER BY {order}'
-            yield from map(dict, self._connection.execute(query))
+            yield from map(dict, self._connection.execute(query, values))
+
+
+def text_list(value: object) -> tuple[str, ...]:
+    """The texts of a column that holds an array of JSON; what is no array is one text."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        found = value
+    texts = found if isinstance(found, list) else [found] if found else []
+    return tuple(str(one).strip() for one in texts if str(one).strip())
 
 
 def is_database(path: str, *tables: str) -> bool:
@@ -44,8 +60,15 @@ def is_database(path: str, *tables: str) -> bool:
     with open(path, "rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             return False
-    with open_database(path) as database:
+    # Without a log nothing is written beside it, and a long one need not be copied.
+    is_quiet = not any(os.path.exists(path + end) for end in _ENDINGS[1:])
+    with _open_where_it_lies(path) if is_quiet else open_database(path) as database:
         return all(map(database.columns, tables))
+
+
+def database_in(path: str, name: str) -> str:
+    """A path, or where it is a folder, that of the database of this name in it."""
+    return os.path.join(path, name) if os.path.isdir(path) else path
 
 
 @contextmanager
@@ -55,17 +78,27 @@ def open_database(path: str) -> Iterator[Database]:
     with tempfile.TemporaryDirectory(prefix="cortex-import-") as folder:
         copy = os.path.join(folder, "copy.db")
         _copy_quiet(path, copy)
-        try:
-            with closing(sqlite3.connect(copy)) as connection:
-                yield Database(connection)
-        except sqlite3.DatabaseError as error:
-            hint = "close the program that writes it, then import again"
-            raise InvalidInputError(f"{path} cannot be read: {error}", hint) from error
+        with _connect(copy, path) as database:
+            yield database
+
+
+def _open_where_it_lies(path: str) -> AbstractContextManager[Database]:
+    return _connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro&immutable=1", path)
+
+
+@contextmanager
+def _connect(address: str, path: str) -> Iterator[Database]:
+    try:
+        with closing(sqlite3.connect(address, uri=address.startswith("file:"))) as connection:
+            yield Database(connection)
+    except sqlite3.DatabaseError as error:
+        hint = "close the program that writes it, then import again"
+        raise InvalidInputError(f"{path} cannot be read: {error}", hint) from error
 
 
 def _copy_quiet(path: str, copy: str) -> None:
     """Copy a database with its log, at a moment in which nobody writes them."""
-    sources = [(f"{path}{end}", f"{copy}{end}") for end in ("", "-wal")]
+    sources = [(f"{path}{end}", f"{copy}{end}") for end in _ENDINGS]
     for _ in range(_ATTEMPTS):
         before = [_stamp(source) for source, _ in sources]
         for source, target in sources:

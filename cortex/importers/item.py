@@ -7,7 +7,8 @@ milliseconds since 1970; empty where it gives none. Texts are raw: what takes th
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
@@ -15,6 +16,7 @@ from cortex.core.model.turn_summary import CommandRun, Utterance
 from cortex.core.text.value import NamedTuple
 
 When: TypeAlias = str | int | float | None
+Row: TypeAlias = dict[str, Any]  # of a table, or an object of JSON, as the source has it
 
 
 class ForeignRecord(NamedTuple):
@@ -97,3 +99,19 @@ class ForeignFile(NamedTuple):
 ForeignItem: TypeAlias = (
     ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile | Event | Problem
 )
+
+
+def items_of(
+    rows: Iterable[Row], make: Callable[[Row], ForeignItem | None], name: str, key: str = "id"
+) -> Iterator[ForeignItem]:
+    """What `make` makes of each row that it makes something of. Where it cannot, a `Problem` that
+    names the row: the word `name` and its `key`."""
+    for row in rows:
+        try:
+            item = make(row)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            where = f"{name} {row.get(key, '') if isinstance(row, dict) else ''}".strip()
+            hint = "it is left out; look at it in the program that wrote it"
+            yield Problem(where, f"cannot be read: {type(error).__name__}: {error}", hint)
+        else:
+            yield from [item] if item else []
