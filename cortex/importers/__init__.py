@@ -34,6 +34,20 @@ class Importer(NamedTuple):
 
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
+    "adr": Source(
+        "notes.adr",
+        "architecture decision records → decisions, rejections",
+        (
+            "docs/adr",
+            "docs/adrs",
+            "doc/adr",
+            "docs/decisions",
+            "decisions",
+            "adr",
+            "docs/architecture/decisions",
+            "doc/architecture/decisions",
+        ),
+    ),
     "meetings": Source(
         "notes.meetings",
         "transcripts of Teams, Zoom, Otter and SRT → meetings",

@@ -1,0 +1,124 @@
+"""Decision records as adr-tools (Nygard's template) and MADR 2 to 4 lay them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.importers.item import ForeignRecord
+from cortex.importers.notes import adr
+
+FILES = {
+    "0001-record-decisions.md": (
+        "# 1. Record decisions\n\nDate: 2016-02-12\n\n## Status\n\nAccepted\n\n"
+        "## Context\n\nWe forget.\n\n## Decision\n\nWe write.\n\n## Consequences\n\nFiles.\n"
+    ),
+    "0002-use-mysql.md": (
+        "# 2. Use MySQL\n\nDate: 2017-03-01\n\n## Status\n\n"
+        "Superceded by [3. Use Postgres](0003-use-postgres.md)\n\n## Context\n\nRows.\n"
+    ),
+    "0003-use-postgres.md": (
+        "# 3. Use Postgres\n\nDate: 2018-09-27\n\n## Status\n\nAccepted\n\n"
+        "Supercedes [2. Use MySQL 4.12 for rows](0002-use-mysql.md)\n\n"
+        "Amends [1. Record decisions](0001-record-decisions.md)\n\n## Context\n\nRows.\n"
+    ),
+    "0004-use-mocha.md": (
+        "# Use Mocha\n\n* Status: rejected <!-- optional -->\n* Deciders: Ana, Ben\n"
+        "* Date: 2020-08-11\n\n## Context and Problem Statement\n\nTests.\n"
+    ),
+    "ADR-0005-use-vitest.md": (
+        "---\nstatus: superseded by ADR-0006\ndate: 2024-04-10\ndecision-makers: [Ana, Ben Okri]\n"
+        "tags: [tests]\n---\n# ADR-0005: Use Vitest\n\n## Decision Outcome\n\nVitest.\n"
+    ),
+    "ADR-0006-use-node.md": (
+        "# ADR-0006 — Use Node's runner\n\n- **Status:** Accepted\n- **Date:** 2026-07-22\n"
+        "- **Superseded By:** ADR-0007 for implementation details\n- **Related ADRs:** ADR-0001, ADR-0003\n"
+        "- **Supersedes:** None (extends ADR-0001)\n\n## Context\n\nTests.\n"
+    ),
+    "0007-hold.md": "# Hold\n\nStatus: On hold (2026-05-14)\n\n## Context\n\nSee https://x.y/0001-a.\n",
+    "0008-old.md": "# Old\n\nStatus: Deprecated.\n\n## Context\n\nIt was.\n",
+    "0009-plan.md": "# Plan\n\n## Status\nProposed\n\n## Context\n\nPerhaps.\n",
+    "0000-template.md": "# {title}\n\n## Status\n\n{proposed | accepted}\n",
+    "README.md": "# Our decisions\n\n## Status\n\n",
+    "0010-picture.md": "A picture of the house.\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    where = tmp_path / "shop" / "docs" / "adr"
+    where.mkdir(parents=True)
+    for name, text in FILES.items():
+        (where / name).write_text(text)
+    return where
+
+
+def read(path: Path) -> dict[str, ForeignRecord]:
+    items = list(adr.read(str(path)))
+    assert items == list(adr.read(str(path)))
+    return {item.key[-40:]: item for item in items if isinstance(item, ForeignRecord)}
+
+
+def test_each_decision_keeps_its_status_date_and_deciders(folder: Path) -> None:
+    assert adr.accepts(str(folder))
+    found = read(folder)
+    assert [(one.title, one.type, one.status, one.at) for one in found.values()] == [
+        ("Record decisions", "decision", "", "2016-02-12"),
+        ("Use MySQL", "decision", "superseded", "2017-03-01"),
+        ("Use Postgres", "decision", "", "2018-09-27"),
+        ("Use Mocha", "rejection", "", "2020-08-11"),
+        ("Hold", "decision", "on-hold", ""),
+        ("Old", "decision", "archived", ""),
+        ("Plan", "decision", "proposed", ""),
+        ("Use Vitest", "decision", "superseded", "2024-04-10"),
+        ("Use Node's runner", "decision", "", "2026-07-22"),
+    ]
+    assert found["0004-use-mocha.md"].attendees == ("Ana", "Ben")
+    assert found["ADR-0005-use-vitest.md"].attendees == ("Ana", "Ben Okri")
+    assert found["ADR-0005-use-vitest.md"].tags == ("tests",)
+    assert Path(found["0007-hold.md"].project).name == "shop"
+    assert found["0001-record-decisions.md"].body.endswith("## Consequences\n\nFiles.\n")
+
+
+def test_decisions_name_each_other_by_number(folder: Path) -> None:
+    found = read(folder)
+    assert found["0002-use-mysql.md"].superseded_by == "0003-use-postgres.md"
+    assert found["0003-use-postgres.md"].supersedes == ("0002-use-mysql.md",)
+    assert found["0003-use-postgres.md"].relations == (("amends", "0001-record-decisions.md"),)
+    assert found["ADR-0005-use-vitest.md"].superseded_by == "ADR-0006-use-node.md"
+    assert found["0007-hold.md"].relations == ()
+
+
+def test_what_is_replaced_in_part_is_still_in_force(folder: Path) -> None:
+    one = read(folder)["ADR-0006-use-node.md"]
+    assert (one.superseded_by, one.supersedes) == ("", ())
+    assert one.relations == (
+        ("amended_by", "0007-hold.md"),
+        ("relates_to", "0001-record-decisions.md"),
+        ("relates_to", "0003-use-postgres.md"),
+        ("amends", "0001-record-decisions.md"),
+    )
+
+
+def test_a_repository_may_be_named_and_numbers_count_in_their_folder(folder: Path) -> None:
+    other = folder.parents[1] / "web" / "decisions"
+    other.mkdir(parents=True)
+    (other / "0002-use-lit.md").write_text("# Use Lit\n\nStatus: superseded by 0003\n")
+    (other / "0003-use-vue.md").write_text("# Use Vue\n\nStatus: accepted\n")
+    found = read(folder.parents[1])
+    assert len(found) == 11
+    assert found["web/decisions/0002-use-lit.md"].superseded_by == "web/decisions/0003-use-vue.md"
+
+
+def test_what_is_no_record_is_named(folder: Path) -> None:
+    problems = [one for one in adr.read(str(folder)) if isinstance(one, Problem)]
+    assert [one.where for one in problems] == ["0010-picture.md"]
+
+
+def test_another_folder_is_none(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("## Decision\n")
+    assert not adr.accepts(str(tmp_path))
+    with pytest.raises(InvalidInputError, match="no decision records"):
+        list(adr.read(str(tmp_path)))
