@@ -37,16 +37,7 @@ SOURCES: dict[str, Source] = {
     "adr": Source(
         "notes.adr",
         "architecture decision records → decisions, rejections",
-        (
-            "docs/adr",
-            "docs/adrs",
-            "doc/adr",
-            "docs/decisions",
-            "decisions",
-            "adr",
-            "docs/architecture/decisions",
-            "doc/architecture/decisions",
-        ),
+        ("doc*/adr*", "doc*/decisions", "doc*/architecture/decisions", "decisions", "adr"),
     ),
     "meetings": Source(
         "notes.meetings",

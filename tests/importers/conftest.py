@@ -1,4 +1,4 @@
-"""Databases of other programs, made of SQL."""
+"""Databases of other programs, made of SQL; imports by the verb."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from cortex.operations.exchange.import_ import import_
+from cortex.operations.exchange.import_items import ImportedSource
 
 
 @pytest.fixture
@@ -23,3 +26,19 @@ def database(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return make
+
+
+@pytest.fixture
+def import_twice(vault, caller) -> Callable[..., ImportedSource]:
+    """`import_twice(source, path)` imports by the verb, and gives what was found. Doing it again adds
+    nothing."""
+
+    def run(source: str, path: str | Path) -> ImportedSource:
+        [done] = import_(vault, caller, (source, str(path))).sources
+        again = import_(vault, caller, (source, str(path)))
+        assert (again.events, again.records) == (0, 0)
+        assert all(one.known == one.found for one in again.sources[0].items)
+        assert not any(one.new + one.same + one.changed for one in again.sources[0].items)
+        return done
+
+    return run

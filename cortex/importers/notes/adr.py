@@ -49,19 +49,23 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """A decision for each record; what was rejected is a rejection."""
-    project = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
+    folder = project = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
     while os.path.basename(project).lower() in _FOLDERS:
         project = os.path.dirname(project)
+    # Every repository has its first decision: a key begins with the repository's name.
+    root = os.path.relpath(folder, os.path.dirname(project)).replace(os.sep, "/")
     with open_archive(path) as archive:
-        keys = {_place(name): name for name in sorted(_names(archive), reverse=True)}
-        if not keys:
+        names = sorted(_names(archive))
+        keys = {_place(name): f"{root}/{name}" for name in reversed(names)}
+        if not names:
             hint = "name the folder of files such as 0001-use-postgres.md"
             raise InvalidInputError(f"{path} holds no decision records", hint)
-        for name in _names(archive):
+        for name in names:
             with archive.open(name) as file:
                 note = notes.read(file.read(_MAX_BYTES), name)
             if _SECTION_RE.search(note.text) or note.get("status"):
-                yield _record(name, note, keys, project)
+                record = _record(f"{root}/{name}", note, _place(name)[0], keys)
+                yield record._replace(project=project)
             else:
                 message = "it has no section Status, Context or Decision"
                 yield Problem(name, message, "cortex import markdown takes it as a note")
@@ -77,17 +81,16 @@ def _place(name: str) -> tuple[str, str]:
     return name.rpartition("/")[0], found[1].lstrip("0") if found else ""
 
 
-def _record(name: str, note: Note, keys: dict[tuple[str, str], str], project: str) -> ForeignRecord:
+def _record(own: str, note: Note, folder: str, keys: dict[tuple[str, str], str]) -> ForeignRecord:
     heading, text = split_heading(note.text)
     said: dict[str, str] = {}
     relations: list[tuple[str, str]] = []
     for key, value in _pairs(note):
-        key = key.lower().replace("_", " ").replace("superce", "superse")  # noqa: PLW2901
         said.setdefault(key, value)
         key = key.replace("-", " ")  # noqa: PLW2901
         refs = _REF_RE.findall(re.sub(r"https?://\S+", "", value))
-        found = (keys.get((_place(name)[0], ref.lstrip("0"))) for ref in refs)
-        others = [other for other in dict.fromkeys(found) if other and other != name]
+        found = (keys.get((folder, ref.lstrip("0"))) for ref in refs)
+        others = [other for other in dict.fromkeys(found) if other and other != own]
         if key.startswith("supersede") and _PART_RE.search(re.sub(r"\[[^\]]*\]", "", value)):
             key = "amends" if key == "supersedes" else "amended by"  # noqa: PLW2901
         kind = "relates_to" if key.startswith(("relat", "link", "see")) else key.replace(" ", "_")
@@ -98,11 +101,11 @@ def _record(name: str, note: Note, keys: dict[tuple[str, str], str], project: st
     status = "superseded" if by else _STATUS_BY_WORD.get(word, word)
     is_rejected = status == "rejected"
     deciders = next((said[key] for key in _DECIDERS if said.get(key)), "")
-    day = first_date(said.get("date", "")) or first_date(name.rpartition("/")[2][:14])
+    day = first_date(said.get("date", "")) or first_date(own.rpartition("/")[2][:14])
     return ForeignRecord(
-        key=name, title=_TITLE_RE.sub("", note.get("title") or heading), body=text,
+        key=own, title=_TITLE_RE.sub("", note.get("title") or heading), body=text,
         type="rejection" if is_rejected else "decision", at=day,
-        project=project, tags=note.get_list("tags"), status="" if is_rejected else status,
+        tags=note.get_list("tags"), status="" if is_rejected else status,
         attendees=tuple(one.strip(" *_") for one in re.split(r",|;| and ", deciders) if one.strip(" *_")),
         supersedes=tuple(other for kind, other in relations if kind == "supersedes"),
         superseded_by=by[-1] if by else "",
@@ -127,8 +130,9 @@ def _pairs(note: Note) -> Iterator[tuple[str, str]]:
 def _pair(line: str) -> Iterator[tuple[str, str]]:
     """The key and the value of a line, and those within: `Status: superseded by ADR-5`."""
     if found := _PAIR_RE.match(line):
-        yield found[1], found[2].strip()
-        if found[1].lower() == "status":
+        key = found[1].lower().replace("_", " ").replace("superce", "superse")
+        yield key, found[2].strip()
+        if key == "status":
             yield from _pair(found[2])
-        elif found[1].lower().startswith("superse"):
-            yield "status", "superseded" if found[1].lower().endswith("by") else ""
+        elif key == "superseded by" and re.search(r"\w", found[2]):
+            yield "status", "" if _PART_RE.search(found[2]) else "superseded"

@@ -152,7 +152,8 @@ def _plain(text: str) -> str:
 
 def _meeting(name: str, path: str, text: str, turns: Sequence[tuple[str, str]]) -> ForeignMeeting:
     whole = os.path.join(path, name) if os.path.isdir(path) else os.path.abspath(path)
-    named, stem = whole.split(os.sep)[-2], name.rpartition("/")[2].rpartition(".")[0]
+    key = "/".join(whole.split(os.sep)[-2:])  # other folders have a chat.txt, too
+    named, stem = key.partition("/")[0], name.rpartition("/")[2].rpartition(".")[0]
     if _title_of(stem) or not _DAY_RE.search(named):  # else Zoom's folder says title and date
         named = stem
     # Behind the name comes what a file says before its first cue.
@@ -169,7 +170,7 @@ def _meeting(name: str, path: str, text: str, turns: Sequence[tuple[str, str]]) 
     ends = ((who, "\n" if LABEL_RE.match(words) else " ", words) for who, words in turns)
     body = (f"{who}:{end}{words}" if who else words for who, end, words in ends)
     at = f"{day}{time}{'Z' if time and 'GMT' in named else ''}"
-    return ForeignMeeting(name, title, "\n\n".join(filter(None, [*head, *body])), at, speakers)
+    return ForeignMeeting(key, title, "\n\n".join(filter(None, [*head, *body])), at, speakers)
 
 
 def _title_of(named: str) -> str:

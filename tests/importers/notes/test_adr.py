@@ -58,7 +58,8 @@ def folder(tmp_path: Path) -> Path:
 def read(path: Path) -> dict[str, ForeignRecord]:
     items = list(adr.read(str(path)))
     assert items == list(adr.read(str(path)))
-    return {item.key[-40:]: item for item in items if isinstance(item, ForeignRecord)}
+    found = [item for item in items if isinstance(item, ForeignRecord)]
+    return {item.key.removeprefix("shop/docs/adr/"): item for item in found}
 
 
 def test_each_decision_keeps_its_status_date_and_deciders(folder: Path) -> None:
@@ -84,10 +85,12 @@ def test_each_decision_keeps_its_status_date_and_deciders(folder: Path) -> None:
 
 def test_decisions_name_each_other_by_number(folder: Path) -> None:
     found = read(folder)
-    assert found["0002-use-mysql.md"].superseded_by == "0003-use-postgres.md"
-    assert found["0003-use-postgres.md"].supersedes == ("0002-use-mysql.md",)
-    assert found["0003-use-postgres.md"].relations == (("amends", "0001-record-decisions.md"),)
-    assert found["ADR-0005-use-vitest.md"].superseded_by == "ADR-0006-use-node.md"
+    assert found["0002-use-mysql.md"].superseded_by == "shop/docs/adr/0003-use-postgres.md"
+    assert found["0003-use-postgres.md"].supersedes == ("shop/docs/adr/0002-use-mysql.md",)
+    assert found["0003-use-postgres.md"].relations == (
+        ("amends", "shop/docs/adr/0001-record-decisions.md"),
+    )
+    assert found["ADR-0005-use-vitest.md"].superseded_by == "shop/docs/adr/ADR-0006-use-node.md"
     assert found["0007-hold.md"].relations == ()
 
 
@@ -95,10 +98,10 @@ def test_what_is_replaced_in_part_is_still_in_force(folder: Path) -> None:
     one = read(folder)["ADR-0006-use-node.md"]
     assert (one.superseded_by, one.supersedes) == ("", ())
     assert one.relations == (
-        ("amended_by", "0007-hold.md"),
-        ("relates_to", "0001-record-decisions.md"),
-        ("relates_to", "0003-use-postgres.md"),
-        ("amends", "0001-record-decisions.md"),
+        ("amended_by", "shop/docs/adr/0007-hold.md"),
+        ("relates_to", "shop/docs/adr/0001-record-decisions.md"),
+        ("relates_to", "shop/docs/adr/0003-use-postgres.md"),
+        ("amends", "shop/docs/adr/0001-record-decisions.md"),
     )
 
 
@@ -109,7 +112,10 @@ def test_a_repository_may_be_named_and_numbers_count_in_their_folder(folder: Pat
     (other / "0003-use-vue.md").write_text("# Use Vue\n\nStatus: accepted\n")
     found = read(folder.parents[1])
     assert len(found) == 11
-    assert found["web/decisions/0002-use-lit.md"].superseded_by == "web/decisions/0003-use-vue.md"
+    assert (
+        found["shop/web/decisions/0002-use-lit.md"].superseded_by
+        == "shop/web/decisions/0003-use-vue.md"
+    )
 
 
 def test_what_is_no_record_is_named(folder: Path) -> None:
@@ -122,3 +128,16 @@ def test_another_folder_is_none(tmp_path: Path) -> None:
     assert not adr.accepts(str(tmp_path))
     with pytest.raises(InvalidInputError, match="no decision records"):
         list(adr.read(str(tmp_path)))
+
+
+def test_the_verb_makes_records_with_what_replaced_what(folder: Path, vault, import_twice) -> None:
+    done = import_twice("adr", folder)
+    assert [(one.kind, one.found) for one in done.items] == [("record", 9)]
+    assert (done.events, done.records) == (9, 9)
+    [old] = Path(vault.root, "records/decision").glob("use-mysql-*.md")
+    text = old.read_text()
+    assert "status: superseded\n" in text
+    assert "created: 2017-03-01T00:00:00Z\n" in text
+    assert 'superseded_by: "[[use-postgres-' in text
+    assert "project: shop\n" in text
+    assert len(list(Path(vault.root, "records/rejection").glob("use-mocha-*.md"))) == 1

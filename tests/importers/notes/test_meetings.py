@@ -150,7 +150,8 @@ def test_a_folder_holds_a_meeting_a_file_and_names_what_is_none(tmp_path: Path) 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     items = list(meetings.read(str(tmp_path)))
-    assert [item.key for item in items if isinstance(item, ForeignMeeting)] == ["a.vtt", "b/c.srt"]
+    keys = [item.key for item in items if isinstance(item, ForeignMeeting)]
+    assert keys == [f"{tmp_path.name}/a.vtt", "b/c.srt"]
     assert [item.where for item in items if isinstance(item, Problem)] == ["empty.vtt"]
     assert items == list(meetings.read(str(tmp_path)))
 
@@ -164,3 +165,19 @@ def test_other_files_are_no_transcripts(tmp_path: Path) -> None:
     assert meetings.accepts(str(tmp_path))
     (tmp_path / "note.md").write_text("a folder of notes\n")
     assert not meetings.accepts(str(tmp_path))
+
+
+def test_the_verb_finds_what_was_decided_and_promised(tmp_path: Path, vault, import_twice) -> None:
+    folder = tmp_path / "zoom"
+    folder.mkdir()
+    (folder / "GMT20260505-154943_Recording.transcript.vtt").write_text(ZOOM_VTT)
+    (folder / "Team sync 2026-05-06.txt").write_text(OTTER)
+    done = import_twice("meetings", folder)
+    assert [(one.kind, one.found) for one in done.items] == [("meeting", 2)]
+    made = sorted(path.parent.name for path in Path(vault.root, "records").glob("*/*.md"))
+    assert made == ["action", "decision", "decision", "meeting", "meeting"]
+    [action] = Path(vault.root, "records/action").glob("*.md")
+    assert "owner: Ben Okri\n" in action.read_text()
+    assert "due: 2026-05-08\n" in action.read_text()
+    [sync] = Path(vault.root, "records/meeting").glob("*team-sync*.md")
+    assert "date: 2026-05-06\n" in sync.read_text()
