@@ -49,6 +49,8 @@ SOURCES: dict[str, Source] = {
         "observations → records, prompts and summaries → sessions",
         ("$CLAUDE_MEM_DATA_DIR/claude-mem.db", "~/.claude-mem/claude-mem.db"),
     ),
+    # Any folder of notes is one of these: it comes last.
+    "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
 }
 
 
