@@ -49,6 +49,16 @@ SOURCES: dict[str, Source] = {
         "observations → records, prompts and summaries → sessions",
         ("$CLAUDE_MEM_DATA_DIR/claude-mem.db", "~/.claude-mem/claude-mem.db"),
     ),
+    "cortex-memory": Source(
+        "memories.cortex_memory",
+        "observations → records with relations, prompts and summaries → sessions",
+        ("~/.cortex/cortex.db", "cortex.db"),
+    ),
+    "engram": Source(
+        "memories.engram",
+        "observations → records, prompts and summaries → sessions; also its export",
+        ("$ENGRAM_DATA_DIR/engram.db", "~/.engram/engram.db"),
+    ),
     # Any folder of notes is one of these: it comes last.
     "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
 }

@@ -8,11 +8,12 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.importers.archive import iter_json_member
 
 _MAGIC = b"SQLite format 3\0"
 _ENDINGS = "", "-wal", "-journal"  # of the file, and of those beside it that belong to it
@@ -42,6 +43,12 @@ class Database:
             query = f'SELECT * FROM "{table}" WHERE {where} ORDER BY {order}'
             yield from map(dict, self._connection.execute(query, values))
 
+    def find(self, table: str, **values: object) -> Iterator[dict[str, Any]]:
+        """The rows that have these values; none where there is no such column."""
+        if set(values) <= set(self.columns(table)):
+            where = " AND ".join(f"{column} = ?" for column in values)
+            yield from self.rows(table, where=where, values=tuple(values.values()))
+
 
 def text_list(value: object) -> tuple[str, ...]:
     """The texts of a column that holds an array of JSON; what is no array is one text."""
@@ -62,7 +69,8 @@ def is_database(path: str, *tables: str) -> bool:
             return False
     # Without a log nothing is written beside it, and a long one need not be copied.
     is_quiet = not any(os.path.exists(path + end) for end in _ENDINGS[1:])
-    with _open_where_it_lies(path) if is_quiet else open_database(path) as database:
+    address = f"{Path(os.path.abspath(path)).as_uri()}?mode=ro&immutable=1"
+    with _connect(address, path) if is_quiet else open_database(path) as database:
         return all(map(database.columns, tables))
 
 
@@ -82,8 +90,32 @@ def open_database(path: str) -> Iterator[Database]:
             yield database
 
 
-def _open_where_it_lies(path: str) -> AbstractContextManager[Database]:
-    return _connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro&immutable=1", path)
+@contextmanager
+def open_json_tables(path: str, keys: dict[str, str]) -> Iterator[Database]:
+    """Arrays of an object of JSON as tables, however long they are: `keys` names that of each."""
+    with (
+        tempfile.TemporaryDirectory(prefix="cortex-import-") as folder,
+        closing(sqlite3.connect(os.path.join(folder, "rows.db"))) as connection,
+    ):
+        for table, key in keys.items():
+            columns = list(dict.fromkeys(name for one in _objects(path, key) for name in one))
+            if columns:
+                names = ", ".join('"{}"'.format(name.replace('"', '""')) for name in columns)
+                connection.execute(f"CREATE TABLE {table} ({names})")
+                rows = (tuple(map(one.get, columns)) for one in _objects(path, key))
+                marks = ", ".join("?" * len(columns))
+                connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        yield Database(connection)
+
+
+def _objects(path: str, key: str) -> Iterator[dict[str, Any]]:
+    """The objects of the array, in which what is no plain value is JSON."""
+    for one in iter_json_member(path, key):
+        if isinstance(one, dict):
+            nested = {
+                name: json.dumps(one[name]) for name in one if isinstance(one[name], list | dict)
+            }
+            yield {**one, **nested}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.notes.note import Note, read
 from cortex.operations.exchange.import_ import import_
 from cortex.operations.exchange.import_items import ImportedSource
 
@@ -40,5 +41,18 @@ def import_twice(vault, caller) -> Callable[..., ImportedSource]:
         assert all(one.known == one.found for one in again.sources[0].items)
         assert not any(one.new + one.same + one.changed for one in again.sources[0].items)
         return done
+
+    return run
+
+
+@pytest.fixture
+def imported(vault, import_twice) -> Callable[..., list[Note]]:
+    """`imported(source, path)` imports it twice, and gives the records that came of it by title."""
+
+    def run(source: str, path: str | Path) -> list[Note]:
+        assert not import_twice(source, path).problems
+        notes = (read(file.read_bytes()) for file in Path(vault.root, "records").rglob("*.md"))
+        found = [note for note in notes if note.get("imported_from").startswith(source)]
+        return sorted(found, key=lambda note: note.title)
 
     return run

@@ -1,6 +1,6 @@
-"""claude-mem: what an agent's sessions were, and what was observed in them.
+"""claude-mem: what was asked in an agent's sessions, what came of them, and what was observed.
 
-A session is named as its host names it (`content_session_id`); its prompts and summaries become turns.
+A session is named as its host names it; its prompts and summaries become turns.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from cortex.importers.item import (
     ForeignSession,
     ForeignTurn,
     Row,
-    When,
     items_of,
 )
 
 _FILE = "claude-mem.db"
-_NAMES = (
+_NAMES = (  # of the columns that name a session: as its host does, and as the program itself does
     ("content_session_id", "memory_session_id"),  # since schema 17
     ("claude_session_id", "sdk_session_id"),
 )
 _SUMMARY_PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-_OWN_PROJECT = "observer-sessions"  # of the program's own calls of a model
 
 
 def accepts(path: str) -> bool:
@@ -40,60 +38,45 @@ def read(path: str) -> Iterator[ForeignItem]:
         columns = set(database.columns("sdk_sessions"))
         names = next((pair for pair in _NAMES if columns.issuperset(pair)), None)
         if not names or "type" not in database.columns("observations"):
-            raise InvalidInputError(
-                f"{path} is of a version of claude-mem that is not known: {_version(database)}",
-                "cortex import --help",
-            )
-        observations = database.rows("observations")
-        yield from items_of(
-            database.rows("sdk_sessions"), lambda row: _session(database, row, *names), "session"
-        )
+            steps = [
+                "none",
+                *(row["version"] for row in database.rows("schema_versions", "version")),
+            ]
+            message = f"{path} is of no known version of claude-mem: schema {steps[-1]}"
+            raise InvalidInputError(message, "cortex import --help")
+        rows, observations = database.rows("sdk_sessions"), database.rows("observations")
+        yield from items_of(rows, lambda row: _session(database, row, *names), "session")
         yield from items_of(observations, lambda row: _record(database, row, *names), "observation")
 
 
-def _version(database: Database) -> str:
-    """The last step of its migrations."""
-    steps = [str(row["version"]) for row in database.rows("schema_versions", "version")]
-    return f"schema {steps[-1]}" if steps else "no schema number"
-
-
 def _session(database: Database, row: Row, content: str, memory: str) -> ForeignSession | None:
-    where, values = f"{content} = ?", (row[content],)
-    if "session_db_id" in database.columns("user_prompts"):  # two programs may use one name
-        where, values = f"{where} AND coalesce(session_db_id, ?) = ?", (*values, *[row["id"]] * 2)
-    said = list(database.rows("user_prompts", "id", where, values))
-    told = list(database.rows("session_summaries", "id", f"{memory} = ?", (row[memory],)))
-    if not said and row["user_prompt"]:  # before version 10 a session held its first prompt alone
-        said = [
-            {"id": 0, "prompt_text": row["user_prompt"], "created_at_epoch": _at(row, "started")}
-        ]
+    asked = database.find("user_prompts", **{content: row[content]})
+    told = database.find("session_summaries", **{memory: row[memory]})
     turns = [
-        *(_turn(f"prompt {one['id']}", one, words=one["prompt_text"]) for one in said),
-        *(_turn(f"summary {one['id']}", one, summary=_summary(one)) for one in told),
+        ForeignTurn(
+            f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["prompt_text"]),)
+        )
+        for one in asked
+        if one.get("session_db_id") in (None, row["id"])  # two programs may use one name
     ]
-    if not turns or row["project"] == _OWN_PROJECT:
+    if not turns and row["user_prompt"]:  # before schema 10 a session held its first prompt alone
+        turns = [ForeignTurn("prompt", row["started_at"], (Utterance(USER, row["user_prompt"]),))]
+    for one in told:
+        files = text_list(one.get("files_edited"))
+        key, text = f"summary {one['id']}", _summary(one)
+        turns.append(ForeignTurn(key, one["created_at"], files=files, summary=text))
+    if not turns:
         return None
     return ForeignSession(
         key=row[content],
-        turns=tuple(sorted(turns, key=lambda turn: turn.at or 0)),
+        turns=tuple(sorted(turns, key=lambda turn: str(turn.at))),
         title=row.get("custom_title") or "",
         host=row.get("platform_source") or "",
         project=row["project"] or "",
-        at=_at(row, "started"),
+        at=row["started_at"],
         goal=row["user_prompt"] or "",
-        ended=_at(row, "completed"),
+        ended=row["completed_at"],
     )
-
-
-def _at(row: Row, name: str) -> When:
-    """A time in milliseconds, or as a text where that lacks."""
-    return row.get(f"{name}_at_epoch") or row.get(f"{name}_at")
-
-
-def _turn(key: str, row: Row, words: str = "", summary: str = "") -> ForeignTurn:
-    said = (Utterance(USER, words),) if words else ()
-    files = text_list(row.get("files_edited"))
-    return ForeignTurn(key, _at(row, "created"), said, files, summary=summary)
 
 
 def _summary(row: Row) -> str:
@@ -101,26 +84,23 @@ def _summary(row: Row) -> str:
     return "\n\n".join(f"**{name}**: {text.strip()}" for name, text in parts if text)
 
 
-def _record(database: Database, row: Row, content: str, memory: str) -> ForeignRecord | None:
-    if row["project"] == _OWN_PROJECT:
-        return None
-    sessions = database.rows("sdk_sessions", "id", f"{memory} = ?", (row[memory],))
+def _record(database: Database, row: Row, content: str, memory: str) -> ForeignRecord:
+    sessions = database.find("sdk_sessions", **{memory: row[memory]})
     session = next(sessions, {}).get(content) or row[memory] or ""
     facts = "\n".join(f"- {fact}" for fact in text_list(row.get("facts")))
-    changed, seen = (text_list(row.get(name)) for name in ("files_modified", "files_read"))
-    touched = [
-        f"{word}: " + ", ".join(f"`{file}`" for file in files)
-        for word, files in (("Changed", changed), ("Read", seen))
-        if files
+    files = [
+        f"{word}: " + ", ".join(f"`{file}`" for file in text_list(row[name]))
+        for word, name in (("Changed", "files_modified"), ("Read", "files_read"))
+        if text_list(row.get(name))
     ]
-    parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts, *touched)
+    parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts, *files)
     return ForeignRecord(
         key=f"observation {row['id']}",
         title=row.get("title") or "",
         body="\n\n".join(part.strip() for part in parts if part and part.strip()),
         type=row["type"] or "note",
-        at=_at(row, "created"),
+        at=row["created_at"],
         project=row.get("merged_into_project") or row["project"] or "",
-        session="" if str(session).startswith("manual-") else session,
+        session="" if session.startswith("manual-") else session,
         tags=text_list(row.get("concepts")),
     )

@@ -45,7 +45,7 @@ def test_each_observation_is_a_record_with_its_date_type_tags_and_session(databa
     first, second, third, by_hand = records(path)
     assert first.title == "Cart lives in IndexedDB"
     assert first.type == "decision"
-    assert (first.at, first.project) == (1_772_355_600_000, "shop")
+    assert (first.at, first.project) == ("2026-03-01T09:00:00.000Z", "shop")
     assert first.tags == ("why-it-exists", "trade-off")
     assert first.session == "11111111-aaaa-4bbb-8ccc-000000000001"
     assert first.body.startswith("localStorage is too small\n\nThe cart is kept in IndexedDB")
@@ -151,3 +151,17 @@ def test_many_rows_take_little_memory(database) -> None:
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_import_makes_records_of_all_observations_and_a_second_adds_nothing(
+    database, imported
+) -> None:
+    found = imported("claude-mem", database("claude-mem.db", SQL))
+    notes = found
+    assert [(note.title, note.get("type"), note.get("created")) for note in notes] == [
+        ("Cart lives in IndexedDB", "decision", "2026-03-01T09:00:00Z"),
+        ("Race on reload fixed", "bugfix", "2026-03-01T09:00:00Z"),
+        ("Saved by hand", "feature", "2026-03-03T09:00:00Z"),
+        ("Tax is rounded per line", "discovery", "2026-03-02T09:00:00Z"),
+    ]
+    assert {note.get("project") for note in notes} == {"shop"}
