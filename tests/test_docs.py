@@ -16,7 +16,7 @@ from types import ModuleType
 
 import pytest
 
-from cortex import hosts
+from cortex import hosts, importers
 from cortex.core.runs import agent_note
 from cortex.core.text.tables import parse_toml
 from cortex.hosts.hook_settings import wanted_entries
@@ -164,6 +164,33 @@ def _of(name: str) -> Iterator[str]:
     if declared.parameters or options:
         yield ""
     yield from ("```sh", *declared.examples, "```", "")
+
+
+def test_the_list_of_importers_is_that_of_the_table_and_each_has_a_test() -> None:
+    """docs/import.md; CORTEX_UPDATE=1 writes it."""
+    page, head = ROOT / "docs/import.md", "| --- | --- | --- |\n"
+    hosts_rows = [
+        (host, "transcripts of its sessions, as hooks capture them", "its own folder")
+        for host in hosts.TRANSCRIPT_HOSTS
+    ]
+    rows = [
+        *hosts_rows,
+        *(
+            (name, one.what, ", ".join(f"`{place}`" for place in one.places) or "name it")
+            for name, one in sorted(importers.SOURCES.items())
+        ),
+    ]
+    before, _, rest = page.read_text().partition(head)
+    table = "".join(f"| `{name}` | {what} | {where} |\n" for name, what, where in rows)
+    text = f"{before}{head}{table}\n{rest.partition(chr(10) * 2)[2] if rest.startswith('|') else rest.lstrip()}"
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        page.write_text(text)
+    assert page.read_text() == text
+    tests = {
+        f"tests/importers/{room}/test_{module}.py"
+        for room, _, module in (one.module.partition(".") for one in importers.SOURCES.values())
+    }
+    assert {path for path in tests if not (ROOT / path).is_file()} == set()
 
 
 def test_every_place_that_the_map_names_is_there() -> None:

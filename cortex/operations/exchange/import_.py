@@ -130,7 +130,7 @@ def _import_wanted(vault: Vault, caller: Caller, wanted: _ImportRequest) -> Impo
         stopped = True
     caller.progress("reading", 1, 1)
     result = _result_of(wanted, transcripts, done, looked, [])._replace(stopped=stopped)
-    if wanted.dry_run or not any(one.events for one in done):
+    if wanted.dry_run or not done:
         return result
     made = normalize(vault, caller)
     problems = [*result.problems, *made.failed, *made.problems]

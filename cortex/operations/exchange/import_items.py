@@ -41,7 +41,10 @@ from cortex.vault import files, settings
 from cortex.vault.erased import read_list
 from cortex.vault.locate import Vault
 
-_BATCH = 4000  # events between two passes over the inbox: memory is bounded by it
+_BATCH, _BATCH_CHARS = (
+    4000,
+    16_000_000,
+)  # events between two passes, and their texts: a bound of memory
 _MAX_SAMPLES = 3  # of each kind
 _MAX_PROBLEMS = 200
 _ID_END = len("-k3f7q2abcd.md")
@@ -114,6 +117,8 @@ class ItemsImport:
         # Project and digest of current records -> id; the ids of the notes of sessions.
         self._ids_by_digest: dict[tuple[str, str], str] = {}
         self._session_notes: set[str] = set()
+        self._waiting: list[Event] = []  # that were captured, and are no records yet
+        self._waiting_chars = 0
         query_index(vault, caller.progress, self._read_existing)
         # The end of an event's id, which follows from what the source calls it -> its path. What
         # has no date of its own may have had another one when it was imported.
@@ -153,21 +158,19 @@ class ItemsImport:
         """Capture what is new, and make records of it."""
         self._seen.clear()
         found = sum(sum(some.values()) for some in self.counts.values())
-        waiting = 0
         for count, item in enumerate(self._items()):
             if count % _STEP == 0:
                 self.caller.progress(f"importing {self.source}", min(count, found), found)
             if isinstance(item, Problem) or self._outcome_of(item) != NEW:
                 continue
             try:
-                waiting += self._keep(item)
+                self._keep(item)
             except (CortexError, OSError) as error:
                 hint = error.hint if isinstance(error, CortexError) else "make room, then again"
                 self._add_problem(Problem(self._name(item), reason_of(error), hint))
-            if waiting >= _BATCH:
+            if len(self._waiting) >= _BATCH or self._waiting_chars > _BATCH_CHARS:
                 self._normalize()
-                waiting = 0
-        if waiting:
+        if self._waiting:
             self._normalize()
 
     def result(self) -> ImportedSource:
@@ -308,22 +311,24 @@ class ItemsImport:
             return NEW
         return KNOWN if files.read(root, path) == sanitize_text(item.text).encode() else CHANGED
 
-    def _keep(self, item: ForeignItem) -> int:
-        """Write an item's file, or those of its events that are not there; how many of these."""
+    def _keep(self, item: ForeignItem) -> None:
+        """Write an item's file, or those of its events that are not there."""
         if isinstance(item, ForeignFile):
             text = sanitize_text(item.text)
             files.create(self.vault.root, self._path_of(item), text.encode())
-            return 0
+            return
         new = [event for event in self._events_of(item) if self._captured_text(event.id) is None]
         for event in new:
             events.validate(event)
         for event in new:
             publish_event(self.vault, self.caller, event, is_retry=True)
+            self._waiting.append(event)
+            self._waiting_chars += len(event.text)
             self.events += 1
-        return len(new)
 
     def _normalize(self) -> None:
-        done = normalize_inbox(self.vault, self.caller)
+        waiting, self._waiting, self._waiting_chars = self._waiting, [], 0
+        done = normalize_inbox(self.vault, self.caller, only=waiting)
         self.records += len(done.created)
         for problem in done.failed:
             self._add_problem(problem)

@@ -249,7 +249,7 @@ def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
         note = notes.read(files.read(vault.root, path), path)
         if note.get("id") == id_:
             return note
-    existing = load_existing_records(vault, caller, event._replace(supersedes=()))
+    existing = load_existing_records(vault, caller, [event._replace(supersedes=())])
     path = existing.path_by_id.get(id_) or existing.path_by_topic.get(of) or path
     return notes.read(files.read(vault.root, path), path)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
@@ -15,10 +17,10 @@ from cortex.vault.locate import Vault
 
 
 def load_existing_records(
-    vault: Vault, caller: Caller, event: Event | None = None
+    vault: Vault, caller: Caller, touching: Sequence[Event] = ()
 ) -> ExistingRecords:
-    """What exists, from a refreshed index; with `event`, only what this one can touch."""
-    filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
+    """What exists, from a refreshed index; with events, only what these can touch."""
+    filters = _filters_of_events(vault, touching) if touching else [KNOWLEDGE]
     # The inbox holds no record, and what is in it is about to move.
     return query_index(
         vault,
@@ -28,21 +30,24 @@ def load_existing_records(
     )
 
 
-def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
-    """What an event can touch: records with the ids, topics or texts of its own, its session."""
-    # What it supersedes leads to other records; minutes make records of their own.
-    if event.supersedes or event.type == "meeting":
+def _filters_of_events(vault: Vault, touching: Sequence[Event]) -> list[NoteFilter]:
+    """What events can touch: records with the ids, topics or texts of their own, their sessions."""
+    # What one supersedes leads to other records, of which an import names all; minutes make records
+    # of their own.
+    if any((one.supersedes and not one.imported_from) or one.type == "meeting" for one in touching):
         return [KNOWLEDGE]
-    records = records_from_event(event, settings.load(vault.root).phrases)
+    ids, topics, digests = set(), set(), set()
+    phrases = settings.load(vault.root).phrases
+    for event in touching:
+        ids.add(session_note_id(event.session or event.id))
+        for one in records_from_event(event, phrases):
+            ids |= {one.id, *one.supersedes}
+            topics.add(one.topic)
+            digests.add(content_digest(one.title, one.body))
     return [
-        KNOWLEDGE._replace(
-            ids={
-                session_note_id(event.session or event.id),
-                *(id_ for one in records for id_ in (one.id, *one.supersedes)),
-            }
-        ),
-        KNOWLEDGE._replace(topics={one.topic for one in records if one.topic}),
-        KNOWLEDGE._replace(digests={content_digest(one.title, one.body) for one in records}),
+        KNOWLEDGE._replace(ids=ids),
+        KNOWLEDGE._replace(topics=topics - {""}),
+        KNOWLEDGE._replace(digests=digests),
     ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.text.value import NamedTuple
@@ -59,16 +61,28 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     return done._replace(problems=tuple(problems))
 
 
-def normalize_inbox(vault: Vault, caller: Caller, *, dry_run: bool = False) -> NormalizeResult:
-    """Turn the events of the inbox into records, and judge the sessions that have ended. The
-    briefings are left to `heal`, and marked as stale where there was any event. Raises `CortexError` while another pass goes on."""
+def normalize_inbox(
+    vault: Vault, caller: Caller, *, dry_run: bool = False, only: Sequence[Event] = ()
+) -> NormalizeResult:
+    """Turn the events of the inbox, or only these of them, into records, and judge the sessions that
+    have ended. The briefings are left to `heal`, and marked as stale where there was any event.
+    Raises `CortexError` while another pass goes on."""
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         # In the order of arrival: an id begins with its time.
         pending = files.list_notes(vault.root, vault.layout().pending())
+        if only:
+            wanted = {f"{event.id}.md" for event in only}
+            pending = [name for name in pending if name in wanted]
         if pending and not dry_run:
             mark_briefings_stale(vault)
-        is_due = not dry_run and bool(unjudged.list_due(unjudged.WAITING.read(vault), caller))
-        existing = load_existing_records(vault, caller) if pending or is_due else ExistingRecords()
+        is_due = (
+            not dry_run
+            and not only
+            and bool(unjudged.list_due(unjudged.WAITING.read(vault), caller))
+        )
+        existing = (
+            load_existing_records(vault, caller, only) if pending or is_due else ExistingRecords()
+        )
         done = InboxNormalizer(vault, existing, dry_run=dry_run)
         done.run(pending, caller)
         if not dry_run and (done.turns or is_due):

@@ -66,7 +66,7 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
             is_fresh = change_marker.is_built_at(vault, stamp)
             # A run that does not come to its end leaves briefings to heal.
             change_marker.mark_briefings_stale(vault)
-            done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
+            done = InboxNormalizer(vault, load_existing_records(vault, caller, [event]))
             done.run([f"{event.id}.md"], caller)
             # Where they were not, heal brings all of them up to date, so that the next save is quick.
             has_healed = is_fresh and _update_briefings(vault, done)
