@@ -73,6 +73,18 @@ class Theirs(typing.NamedTuple):
         return bool(self.name)
 
 
+class OddlyNamed(NamedTuple):
+    """A value whose fields are named like what makes it."""
+
+    new: int
+    cls: int = 2
+
+
+def test_any_word_may_name_a_field():
+    for _ in range(30):  # before and after it is compiled
+        assert OddlyNamed(1) == (1, 2)
+
+
 def test_a_value_is_a_named_tuple():
     ours, theirs = Ours("a"), Theirs("a")
     assert ours == theirs == ("a", 3)

@@ -68,8 +68,8 @@ else:
                 if is_right and next(first_calls, None) is not None:
                     return tuple.__new__(value_class, (*args, *values))
                 words = ", ".join(fields)
-                line = f"lambda cls, {words}: new(cls, ({words}{',' if fields else ''}))"
-                quick = eval(line, {"new": tuple.__new__, "__builtins__": {}})  # noqa: S307  our fields
+                line = f"lambda _cls, {words}: _new(_cls, ({words}{',' if fields else ''}))"
+                quick = eval(line, {"_new": tuple.__new__, "__builtins__": {}})  # noqa: S307  our fields
                 quick.__defaults__, quick.__qualname__ = tuple(defaults.values()), name
                 made.__new__ = staticmethod(quick)
                 return quick(value_class, *args, **named)

@@ -1,0 +1,219 @@
+"""`cortex import` of a source: what is found, captured, known again, and left alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.notes.note import Note, read
+from cortex.operations.care.doctor import doctor
+from cortex.operations.exchange import import_items
+from cortex.operations.exchange.foreign_events import project_name, read_time
+from cortex.operations.exchange.import_ import import_
+from cortex.operations.records.save import save
+from cortex.vault.locate import Vault
+from tests.conftest import caller_at
+
+# A claude-mem of its first version.
+TABLES = """
+CREATE TABLE sdk_sessions (id INTEGER PRIMARY KEY, claude_session_id TEXT, sdk_session_id TEXT,
+  project TEXT, user_prompt TEXT, started_at TEXT, completed_at TEXT);
+CREATE TABLE observations (id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, text TEXT,
+  type TEXT, created_at TEXT);
+INSERT INTO sdk_sessions VALUES (1, 'c-1', 's-1', '/home/ana/Shop', 'Fix the tax',
+  '2025-09-01T08:00:00Z', NULL);
+"""
+THREE = """
+INSERT INTO observations VALUES (1, 's-1', 'shop', 'Tax is per line.', 'discovery', '2025-09-01T08:05:00Z');
+INSERT INTO observations VALUES (2, 's-1', 'shop', 'Round half up.', 'decision', '2026-02-01T08:05:00Z');
+INSERT INTO observations VALUES (3, '', 'blog', 'Feeds are cached.', 'feature', '2026-03-01T08:05:00Z');
+"""
+# A graph of memories of the reference server: relations lead both ways.
+GRAPH = [
+    {"type": "entity", "name": "Old cache", "entityType": "component", "observations": ["slow"]},
+    {"type": "entity", "name": "New cache", "entityType": "component", "observations": ["fast"]},
+    {"type": "relation", "from": "New cache", "to": "Old cache", "relationType": "supersedes"},
+]
+
+
+@pytest.fixture
+def store(database) -> str:
+    return database("claude-mem.db", TABLES + THREE)
+
+
+def records(vault: Vault) -> list[Note]:
+    files = sorted(Path(vault.root, "records").rglob("*.md"))
+    return sorted((read(file.read_bytes()) for file in files), key=lambda note: note.get("created"))
+
+
+def counts(done) -> dict[str, tuple[int, ...]]:
+    """Of each kind: found, new, known, same, changed, left."""
+    return {items.kind: items[1:] for items in done.sources[0].items}
+
+
+def test_a_preview_counts_and_shows_samples_and_writes_nothing(vault, caller, store):
+    before = sorted(Path(vault.root).rglob("*"))
+    done = import_(vault, caller, ("claude-mem", store), dry_run=True)
+    assert counts(done) == {"record": (3, 3, 0, 0, 0, 0), "session": (1, 1, 0, 0, 0, 0)}
+    assert [(one.kind, one.title, one.at[:10], one.project) for one in done.sources[0].samples] == [
+        ("session", "Fix the tax", "2025-09-01", "shop"),
+        ("record", "Tax is per line.", "2025-09-01", "shop"),
+        ("record", "Round half up.", "2026-02-01", "shop"),
+        ("record", "Feeds are cached.", "2026-03-01", "blog"),
+    ]
+    assert sorted(Path(vault.root).rglob("*")) == before
+
+
+def test_records_keep_dates_and_say_where_they_come_from(vault, caller, store):
+    import_(vault, caller, ("claude-mem", store))
+    made = [
+        (one.get("created"), one.get("type"), one.get("imported_from")) for one in records(vault)
+    ]
+    assert made == [
+        ("2025-09-01T08:05:00Z", "discovery", "claude-mem observation 1"),
+        ("2026-02-01T08:05:00Z", "decision", "claude-mem observation 2"),
+        ("2026-03-01T08:05:00Z", "feature", "claude-mem observation 3"),
+    ]
+    [session] = Path(vault.root, "sessions").rglob("*.md")
+    assert "Fix the tax" in session.read_text()
+    assert doctor(vault, caller).problems == ()
+
+
+def test_again_only_what_is_new_comes_in_and_what_changed_there_is_said(
+    vault, caller, store, database
+):
+    import_(vault, caller, ("claude-mem", store))
+    more = THREE.replace("Round half up", "Round half to even") + (
+        "INSERT INTO observations VALUES (4, 's-1', 'shop', 'VAT is 19 %.', 'discovery',"
+        " '2026-04-01T08:05:00Z');"
+    )
+    Path(store).unlink()
+    again = import_(vault, caller, ("claude-mem", database("claude-mem.db", TABLES + more)))
+    assert counts(again)["record"] == (4, 1, 2, 0, 1, 0)
+    assert [one.title for one in records(vault)] == [
+        "Tax is per line.", "Round half up.", "Feeds are cached.", "VAT is 19 %.",
+    ]  # fmt: skip
+
+
+def test_what_a_person_removed_does_not_come_back(vault, caller, store):
+    import_(vault, caller, ("claude-mem", store))
+    for path in Path(vault.root, "records/feature").iterdir():
+        path.unlink()
+    assert counts(import_(vault, caller, ("claude-mem", store)))["record"] == (3, 0, 3, 0, 0, 0)
+    assert len(records(vault)) == 2
+
+
+def test_what_is_here_already_is_one_record_and_that_is_said(vault, caller, store, cortex):
+    save(vault, caller, "Round half up.", body="Round half up.", project="shop")
+    told = cortex("import", "claude-mem", store).stdout
+    assert "3 records: 2 new, 1 told by another source already" in told
+    assert len(records(vault)) == 3
+
+
+def test_since_and_project_narrow_it(vault, caller, store):
+    late = import_(vault, caller, ("claude-mem", store), since=1767225600, dry_run=True)  # 2026
+    assert counts(late)["record"] == (3, 2, 0, 0, 0, 1)
+    of_shop = import_(vault, caller, ("claude-mem", store), project="shop", dry_run=True)
+    assert counts(of_shop)["record"] == (3, 2, 0, 0, 0, 1)
+
+
+def test_secrets_do_not_come_in(vault, caller, database):
+    token = "ghp_" + "a1B2" * 9
+    leaky = THREE.replace("Tax is per line", f"The token is {token}")
+    import_(vault, caller, ("claude-mem", database("claude-mem.db", TABLES + leaky)))
+    assert not [
+        path for path in Path(vault.root).rglob("*.md") if token.encode() in path.read_bytes()
+    ]
+
+
+def test_stopped_it_goes_on_with_the_same_command(vault, caller, store, monkeypatch):
+    monkeypatch.setattr(import_items, "_BATCH", 1)
+    real, calls = import_items.publish_event, []
+
+    def interrupted(*words, **more):
+        calls.append(words)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*words, **more)
+
+    monkeypatch.setattr(import_items, "publish_event", interrupted)
+    assert import_(vault, caller, ("claude-mem", store)).stopped
+    monkeypatch.setattr(import_items, "publish_event", real)
+    assert not import_(vault, caller, ("claude-mem", store)).stopped
+    assert len(records(vault)) == 3
+
+
+def test_two_machines_that_import_the_same_have_the_same_files(vault, tmp_path, store):
+    trees = []
+    for name, now in (("one", "2026-11-20T16:45:12Z"), ("two", "2026-12-24T08:00:00Z")):
+        root = tmp_path / name
+        shutil.copytree(vault.root, root)
+        import_(Vault(str(root)), caller_at(now, str(tmp_path)), ("claude-mem", store))
+        trees.append(
+            {
+                str(path.relative_to(root)): path.read_bytes()
+                for folder in ("events", "records", "sessions", "briefings")
+                for path in (root / folder).rglob("*.md")
+            }
+        )
+    assert trees[0] == trees[1]
+    assert len(trees[0]) > 6
+
+
+def test_a_file_alone_is_recognised(vault, caller, store):
+    assert import_(vault, caller, (store,), dry_run=True).hosts == ["claude-mem"]
+    notes = Path(vault.root).parent / "talk.bin"
+    notes.write_bytes(b"\x00\x01")
+    with pytest.raises(InvalidInputError, match="of no source that Cortex knows"):
+        import_(vault, caller, (str(notes),))
+
+
+def test_nothing_found_is_said_and_ends_with_1(cortex, tmp_path, database):
+    done = cortex("import", "claude-mem")
+    assert (done.returncode, "nothing to import: nothing in" in done.stdout) == (1, True)
+    assert ".claude-mem/claude-mem.db" in done.stdout
+    empty = cortex("import", "claude-mem", database("claude-mem.db", TABLES.partition("INSERT")[0]))
+    assert (empty.returncode, "nothing to import" in empty.stdout) == (1, True)
+
+
+def test_a_wrong_word_is_answered_with_what_is_meant(vault, caller, store):
+    with pytest.raises(NotFoundError, match="'claude-men' is no source"):
+        import_(vault, caller, ("claude-men",))
+    with pytest.raises(InvalidInputError, match="is of one source"):
+        import_(vault, caller, ("claude-mem", "engram", store))
+
+
+def test_the_vault_itself_is_no_source(vault, caller):
+    for place in (vault.root, str(Path(vault.root).parent), f"{vault.root}/cortex.toml"):
+        with pytest.raises(InvalidInputError, match="this vault itself"):
+            import_(vault, caller, ("markdown", place))
+
+
+def test_without_a_source_it_lists_what_lies_here(cortex, tmp_path, store, monkeypatch):
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(tmp_path))
+    assert f"claude-mem       {store}" in cortex("import").stdout
+
+
+@pytest.mark.parametrize(("when", "moment"), [
+    ("2026-03-01T09:00:00.123Z", "2026-03-01T09:00:00Z"),
+    ("2026-03-01T09:00:00+02:00", "2026-03-01T07:00:00Z"),
+    ("2026-03-01 09:00:00", "2026-03-01T09:00:00Z"),
+    ("2026-03-01", "2026-03-01T00:00:00Z"),
+    ("20260301", "2026-03-01T00:00:00Z"),
+    (1772355600, "2026-03-01T09:00:00Z"),
+    (1772355600000, "2026-03-01T09:00:00Z"),
+    ("1772355600.5", "2026-03-01T09:00:00Z"),
+    ("1970-01-01T00:00:09Z", "1970-01-01T00:00:09Z"),
+    (2145916800, "2038-01-01T00:00:00Z"),
+    (0, ""), (-1, ""), ("", ""), (None, ""), ("soon", ""), ("2026-02-31", ""), (1e30, ""),
+])  # fmt: skip
+def test_times_of_many_forms(when, moment):
+    assert read_time(when) == moment
+
+
+def test_a_project_may_be_named_by_its_folder():
+    named = ["Shop", "/home/ana/Shop/", r"C:\work\My Shop", ".dotfiles", "", "~"]
+    assert [project_name(one) for one in named] == ["shop", "shop", "my-shop", "dotfiles", "", ""]
