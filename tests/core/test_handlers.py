@@ -13,7 +13,7 @@ from cortex.core.markdown.scan import scan
 from cortex.core.model.distillation import Distillation, compose_distillation
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.generated_text import event_lines
-from cortex.core.model.record import record_id
+from cortex.core.model.record import compose_record, record_id
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -428,3 +428,12 @@ def test_of_a_turn_the_agent_s_own_tasks_count_and_those_of_the_person_do_not():
     text = "> [!user] Go on\n> TODO: what the person asks\n\nDone.\n\n> TODO: somebody else's words\n\nTODO: rotate the keys\n- [ ] Verify the flag\n"
     made = records_from_event(Event(ID, "stop", NOW, text, session="s"))
     assert [(one.type, one.title) for one in made] == [("action", "Rotate the keys")]
+
+
+def test_a_record_keeps_relations_of_all_kinds_the_invented_ones_by_their_name():
+    relations = ("references b-c-aaaaaa", "follows b-c-aaaaaa", "title d-e-bbbbbb")
+    event = Event(ID, "observation", NOW, "Text.", title="A title", relations=relations)
+    fields = notes.read(compose_record(records_from_event(event)[0]).encode()).fields
+    assert fields["references"] == fields["follows"] == ["[[b-c-aaaaaa]]"]
+    assert fields["relations"] == [{"kind": "title", "to": "[[d-e-bbbbbb]]"}]
+    assert fields["aliases"] == ["A title"]

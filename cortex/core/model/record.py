@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from cortex.core.model.note_status import KEY_ORDER, join_heading, split_heading
+from cortex.core.model.relation import inverse_of
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
@@ -160,10 +161,13 @@ def provenance_block(
 
 
 def relation_fields(relations: tuple[tuple[str, str], ...]) -> dict[str, yaml_writer.YamlValue]:
-    """A list of wikilinks for each kind of relation."""
-    fields: dict[str, list[str]] = {}
+    """A list of wikilinks for each kind of relation; those of invented kinds in `relations`."""
+    fields: dict[str, list[yaml_writer.YamlValue]] = {}
     for kind, to in dict.fromkeys(relations):
-        fields.setdefault(kind, []).append(f"[[{to}]]")
+        if inverse_of(kind):
+            fields.setdefault(kind, []).append(f"[[{to}]]")
+        else:
+            fields.setdefault("relations", []).append({"kind": kind, "to": f"[[{to}]]"})
     return dict(fields)
 
 
@@ -234,7 +238,8 @@ def compose_untitled_record(record: Record) -> str:
 
 
 def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
-    return yaml_writer.frontmatter({key: values.get(key) for key in KEY_ORDER})
+    kinds = sorted(key for key in values if key not in KEY_ORDER and inverse_of(key))
+    return yaml_writer.frontmatter({key: values.get(key) for key in (*KEY_ORDER, *kinds)})
 
 
 def is_record_id(text: str) -> bool:
