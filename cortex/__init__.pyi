@@ -24,6 +24,7 @@ from cortex.operations.care.hooks import HooksResult
 from cortex.operations.care.init import InitResult
 from cortex.operations.care.review import ReviewResult
 from cortex.operations.care.status import StatusResult
+from cortex.operations.care.upgrade import UpgradeResult
 from cortex.operations.distill.distill import DistillResult
 from cortex.operations.distill.extract import ExtractResult
 from cortex.operations.exchange.import_ import ImportResult
@@ -390,6 +391,9 @@ class Vault:
     ) -> Reminder:
         """Print what the vault knows about a prompt, if anything."""
 
+    def reset(self, *, memory: bool = False, project: str = "", yes: bool = False) -> EraseResult:
+        """Make everything anew that is derived from the notes."""
+
     def restore(self, ids: Iterable[str] | str, *, at: str = "") -> RestoreResult:
         """Bring back what was archived, deleted, superseded or pruned."""
 
@@ -581,6 +585,9 @@ class Vault:
         version: str = "",
     ) -> RecordChange:
         """Correct, withdraw or finish a record."""
+
+    def upgrade(self, *, dry_run: bool = False, force: bool = False) -> UpgradeResult:
+        """Bring a vault's format and index to the newest."""
 
 _AnyVault = Vault | str | os.PathLike[str]
 

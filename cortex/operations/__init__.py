@@ -58,6 +58,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "status": ("operations.care.status", "status"),
     "review": ("operations.care.review", "review"),
     "doctor": ("operations.care.doctor", "doctor"),
+    "upgrade": ("operations.care.upgrade", "upgrade"),
+    "reset": ("operations.care.upgrade", "reset"),
     "promote": ("operations.projects.promote", "promote"),
     "project": ("operations.projects.project", "project"),
     "agents": ("operations.runs.agents", "agents"),
@@ -112,7 +114,7 @@ READING_VERBS = frozenset({
     "actions", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
     "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete", "erase"})
+DESTRUCTIVE_VERBS = frozenset({"delete", "erase", "reset"})
 OPEN_VERBS = frozenset({"distill", "embed", "run", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.

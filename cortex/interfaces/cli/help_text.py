@@ -28,7 +28,7 @@ GROUPS = {
     "To look after records and the vault": (
         "doctor", "review", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
         "consolidate", "promote", "project", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
-        "embed", "rebuild", "schema", "completion",
+        "embed", "rebuild", "upgrade", "reset", "schema", "completion",
     ),
 }  # fmt: skip
 SUMMARY_CHARS = 61  # of a verb, so that it stands in one line of 80 columns

@@ -20,7 +20,7 @@ FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _RENDERERS = {
     "render_agents": ("agents", "trust"),
     "render_care": (
-        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync",
+        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync", "upgrade",
     ),
     "render_find": (
         "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
@@ -36,11 +36,12 @@ _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
-_PROBLEM_VERBS = ("agents", "doctor", "embed", "init", "lifecycle")
+_PROBLEM_VERBS = ("agents", "doctor", "embed", "init", "lifecycle", "upgrade")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),
     **dict.fromkeys(_PROBLEM_VERBS, lambda answer: answer.problems),
+    **dict.fromkeys(("prune", "reset"), lambda answer: answer.confirm),
     **dict.fromkeys(("git", "hooks"), lambda answer: answer.action == "status" and answer.problems),
     "distill": lambda answer: any(session.outcome == "failed" for session in answer.sessions),
     "entities": lambda answer: answer.name and not answer.entities,
@@ -53,7 +54,6 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not (answer.projects or answer.name or answer.merge),
     "erase": lambda answer: answer.confirm or not answer.places,
-    "prune": lambda answer: answer.confirm,
     "run": lambda answer: (
         not answer.runs or (answer.outcome == "ended" and answer.runs[0].status != "finished")
     ),

@@ -103,6 +103,20 @@ def embed(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
+def upgrade(answer: Any) -> Iterable[str]:
+    yield f"found at tier {answer.tier} of 3"
+    state, nouns = "to do" if answer.dry_run else "done", ("record", "note", "passage", "page")
+    for (part, due), noun in zip(answer.due.items(), nouns, strict=True):
+        if part not in answer.missing:
+            yield f"  {part}: {yellow(f'{format_count(due, noun)} {state}') if due else 'the newest'}"
+    for what, command in answer.missing.items():
+        yield f"  {escape(what)}: missing{hint(f': {command}')}"
+    if not any(answer.due.values()):
+        yield "nothing to do"
+    yield from undo_lines(answer)
+    yield from problem_lines(answer.problems)
+
+
 def doctor(answer: Any) -> Iterable[str]:
     yield from (f"mended: {escape(line)}" for line in answer.fixed)
     yield from problem_lines(answer.problems)

@@ -163,6 +163,12 @@ def erase(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
+def reset(answer: Any) -> Iterable[str]:
+    if not answer.places:
+        yield "index and pages were made anew"
+    yield from erase(answer)
+
+
 def relate(answer: Any) -> Iterable[str]:
     outcome = {"created": "", "unchanged": "unchanged: ", "removed": "removed: "}[answer.outcome]
     yield f"{outcome}{path(answer.from_)} {escape(answer.kind)} {path(answer.to)}"

@@ -28,9 +28,11 @@ VERBS_WITHOUT_TOOL = {
     "open": "starts a person's editor or Obsidian",
     "hooks": "changes the settings of the host that runs the agent: a person decides that",
     "mcp": "is this server",
+    "reset": "takes a project's memory away, which a person decides",
     "serve": "is a server, too",
     "trust": "a person reads what agents are told, and decides",
     "tui": "a view for a person at a terminal",
+    "upgrade": "rewrites records of earlier versions, which a person decides",
     "watch": "runs until it is ended",
     "web": "opens a browser of the person's",
 }

@@ -81,7 +81,8 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
         raise NotFoundError("no embedder is installed", embedders.INSTALL_HINT)
     embedder = embedders.load_embedder(chosen)
     embedder.patience = _RUN_SECONDS
-    heal_if_stale(vault, caller)
+    if not dry_run:
+        heal_if_stale(vault, caller)
     file = VectorFile(vault.cache_folder(), embedder.model)
     withholds = embedder.is_remote and chosen.send != "all"
 

@@ -15,6 +15,7 @@ from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError
 from cortex.core.ranking.contradiction import contradicts, directive_words
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
@@ -26,7 +27,7 @@ from cortex.operations.find.hits import Hits
 from cortex.operations.find.note_ranks import find_faded
 from cortex.operations.find.resolve_session import list_live_sessions
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale, state_problems
-from cortex.vault import agent_settings, files, private
+from cortex.vault import agent_settings, files, private, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.spool import list_entries
@@ -34,6 +35,14 @@ from cortex.vault.state.spool import list_entries
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
 _MAX_LISTED = {"failed": 20, "live": _MAX_NOTES, "orphans": _MAX_NOTES}
 _MAX_READ, _MAX_COMPARED = 5_000, 2_000
+# Where hosts keep servers, in a project or at home, as `hosts/` has it, which takes 15 ms to import.
+_SERVER_FILES = (
+    ".mcp.json", ".claude.json", ".codex/config.toml", ".copilot/mcp-config.json", ".cursor/mcp.json",
+    ".gemini/settings.json", ".codeium/windsurf/mcp_config.json", "opencode.json", ".vscode/mcp.json",
+    ".config/opencode/opencode.json", *(f"{at}/{name}" for at in (".config", "Library/Application Support")
+    for name in ("Code/User/mcp.json", "Claude/claude_desktop_config.json")),
+)  # fmt: skip
+_SERVER_RE = lazy_re(rb'"cortex"\s*:\s*\{|(?m:^\[mcp_servers\.cortex\])')
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
@@ -129,6 +138,14 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
         )
 
     return query_index(vault, caller.progress, look)
+
+
+def is_asked(cwd: str) -> bool:
+    """Whether a host of this project or person has our server in its settings."""
+    found = checkout.find_repository(cwd)
+    folders = (found[0] if found else cwd, user_folders.home_folder())
+    paths = (os.path.join(folder, name) for folder in folders for name in _SERVER_FILES)
+    return any(_SERVER_RE.search(files.read_bounded(path, 16 << 20, follow=True)) for path in paths)
 
 
 def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:

@@ -112,6 +112,8 @@ def _list_places(
     left = [f"{path}, which its host keeps" for path in _find_transcripts(eraser)]
     old = glob.iglob(f"{glob.escape(vault.state_folder())}/*.bundle")
     left += [f"{path}, a history of before an erase: rm it" for path in old]
+    old = glob.iglob(f"{glob.escape(vault.state_folder())}/*.tar")
+    left += [f"{one}, a backup: rm it" for one in old if eraser.holds(private.read(one, 1 << 30))]
     if (own := find_personal_vault(vault)) and (number := len(find_files(own, eraser))):
         command = f"cortex --vault {shell_quote(own.root)} {cortex_command('erase', text)[7:]}"
         left.append(f"your own vault {own.root}, in {format_count(number, 'file')}: {command}")
@@ -180,7 +182,7 @@ def _find_private_files(vault: Vault, eraser: Eraser) -> list[str]:
     """The paths of state and cache files, outside the vault, that hold what is to be erased."""
     walked = [*os.walk(vault.state_folder()), *os.walk(vault.cache_folder())]
     paths = [os.path.join(folder, name) for folder, _, names in walked for name in sorted(names)]
-    paths = [path for path in paths if not path.endswith(".bundle")]
+    paths = [path for path in paths if not path.endswith((".bundle", ".tar"))]
     return [path for path in paths if eraser.holds(private.read(path, _MAX_STATE_BYTES))]
 
 
@@ -195,18 +197,13 @@ def _find_transcripts(eraser: Eraser) -> list[str]:
 
 
 def apply(
-    vault: Vault,
-    caller: Caller,
-    eraser: Eraser,
-    found: dict[str, bytes],
-    objects: dict[str, str],
-    *,
-    history: bool,
-) -> list[Problem]:
-    """Erase it from these files of the vault and from all that is derived, add to the list of what
-    was erased, and commit that. Returns what was not done."""
+    vault: Vault, caller: Caller, eraser: Eraser, found: dict[str, bytes], objects: dict[str, str],
+    *, history: bool, names_stay: bool = False,
+) -> list[Problem]:  # fmt: skip
+    """Erase it from these files and all that is derived, commit that with the list of what was erased
+    (without ids of records if `names_stay`: a topic may go on). Returns what was not done."""
     root, id_chars, tracked = vault.root, 40, set[str]()
-    hashes = filter(None, map(erasure.hash_of_id, eraser.records))
+    hashes = filter(None, map(erasure.hash_of_id, () if names_stay else eraser.records))
     lines: set[tuple[str, ...]] = {("record", hash_) for hash_ in hashes}
     if checkout.is_in_repository(root):
         lines |= set(erase_history.list_lines(root, eraser, objects, history=history))
@@ -241,7 +238,7 @@ def apply(
                 problems.append(problem_of(path, error, "run the command again"))
         if lines:
             erased.add_lines(root, new_event_id(caller), sorted(lines))
-    _drop_derived(vault, eraser)
+    drop_derived(vault, eraser)
     problems += try_heal(vault, caller)
     if not checkout.is_in_repository(root):
         return problems
@@ -264,7 +261,7 @@ def _free_name(root: str, path: str, target: str) -> str:
     return target
 
 
-def _drop_derived(vault: Vault, eraser: Eraser) -> None:
+def drop_derived(vault: Vault, eraser: Eraser) -> None:
     """Remove what is derived, under the lock of the index, and what the state holds of it."""
     cache = vault.cache_folder()
     with private.lock(os.path.join(cache, "index.lock"), "search index", wait=600.0):
