@@ -8,6 +8,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from cortex.core.text.lazy_re import lazy_re
+from cortex.vault import overrides
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
@@ -34,7 +35,7 @@ _TANTIVY_RE = lazy_re(r"tantivy-(?:0\.(?:2[7-9]|[3-9]\d)|[1-9])[\d.]*\.dist-info
 
 def asked_engine(setting: str) -> str:
     """The engine that is asked for: auto, whoosh or tantivy."""
-    return os.environ.get("CORTEX_ENGINE") or setting
+    return os.environ.get("CORTEX_ENGINE") or overrides.said("index").get("engine") or setting
 
 
 def choose_engine(setting: str) -> str:

@@ -10,7 +10,7 @@ from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import Any, NamedTuple
-from cortex.vault import files
+from cortex.vault import files, overrides
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
 
 FORMAT_VERSION = 1
@@ -97,7 +97,8 @@ _FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
 
 def load(root: str) -> Settings:
     """The settings, with a problem for each that cannot be read: there the last sound ones hold, of
-    which this user has a copy, else the strict side of what guards something, else defaults."""
+    which this user has a copy, else the strict side of what guards something, else defaults. Raises
+    `InvalidInputError` for a variable that is wrong (`overrides.py`)."""
     try:
         text = read_text(root)
         table = parse_toml(text)
@@ -167,9 +168,14 @@ def _read_forms(table: dict[str, object], problems: list[Problem]) -> dict[str, 
     for field, (place, fits, strict, form) in _FORMS.items():
         section, key = place.split()
         held = table.get(section, {})
+        # What a vault says of vectors no person overrules.
+        told = overrides.said(section) if field != "embedder" else {}
+        held = {**held, **told} if told and isinstance(held, dict) else held
         said = held.get(key, getattr(_DEFAULTS, field)) if isinstance(held, dict) else None
         values[field] = said
         if not isinstance(held, dict) or (key in held and not fits(said)):
+            if key in told:
+                raise overrides.wrong(section, key, form)
             values[field] = strict
             _add(problems, f"[{section}] {key} is not {form}", f"mend {key}, or take it out")
     policy, erased = str(values["prompts"]).lower(), values["erased"]

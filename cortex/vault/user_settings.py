@@ -14,7 +14,7 @@ from cortex.core.text.light import re
 from cortex.core.text.strings import one_of
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files, private, user_folders
+from cortex.vault import files, overrides, private, user_folders
 
 WORKSPACE_VARIABLE = "CORTEX_WORKSPACE"  # the folder that a host has open, in what it starts
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
@@ -91,7 +91,8 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
 
 def allows_hard_delete() -> bool:
     """Whether `hard_delete` below `[serve]` lets the server of REST remove a record's file."""
-    return load_table("serve")[0].get("hard_delete") is True
+    said = read_forms("serve", load_table("serve")[0], {"hard_delete": FLAG}, [])
+    return said.get("hard_delete") is True
 
 
 def load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
@@ -110,16 +111,19 @@ def load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
 
 
 def read_forms(place: str, table: Any, forms: Forms, problems: list[Problem]) -> dict[str, Any]:
-    """The values of a table that have their form, lists as tuples; all else is a problem."""
+    """The values of a table that have their form, lists as tuples; all else is a problem, of a variable an error."""
     if not isinstance(table, dict):
         add_problem(problems, place, "is no table", f"write [{place}]")
         return {}
+    table = {**table, **(told := overrides.said(place))}
     said = {key: json.dumps(value, ensure_ascii=False, default=str) for key, value in table.items()}
     right = {key for key in table if key in forms and re.fullmatch(forms[key][0], said[key])}
     for key in sorted(table.keys() - right):
         message, hint = f"{key[:80]} is no setting", one_of(key[:80], (*forms,))
         if key in forms:
             message, hint = f"{key[:80]} is not understood", f"it is {forms[key][1]}"
+        if key in told:
+            raise overrides.wrong(place, key, forms[key][1])
         add_problem(problems, place, message, hint)
     return {key: tuple(v) if isinstance(v := table[key], list) else v for key in right}
 

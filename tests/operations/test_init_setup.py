@@ -74,6 +74,8 @@ def test_setup_in_a_folder_that_becomes_the_vault_and_with_wire_the_settings_too
     assert "by hand" not in done.stdout
     again = cortex("init", "--setup", "--wire", cwd=str(folder))
     assert "written" not in again.stdout
+    assert "nothing to do" in again.stdout
+    assert "nothing to do" not in done.stdout
     monkeypatch.setenv("PATH", "/nowhere")
     told = cortex("init", "--setup", "--wire", cwd=str(folder))  # it is run once, too
     assert told.returncode == 1

@@ -32,8 +32,9 @@ _ENV_NAME_RE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # What changes which program runs, whom it asks, or what Cortex itself does.
 _STEERING_ENV_RE = lazy_re(
     r"(?i:PATH|HOME|ENV|BASH_ENV|SHELL|IFS|(?:LD|DYLD|PYTHON|NODE|NPM|GIT|SSL|XDG)_?.*|.*_BASE_URL"
-    r"|.*_ENDPOINT|.*_PROXY|CORTEX_(?:VAULT|OFF|HOOK|RUN|MODEL_RUN|MCP|EMBEDDER|ENGINE|GIT|PAGER"
-    r"|PORT|WORKSPACE|MEMORY|FACET|DAY|SEGMENT)(?:_.*)?)"
+    r"|.*_ENDPOINT|.*_PROXY|CORTEX_(?:VAULT|OFF|HOOK|RUN|MODEL_RUN|MCP|EMBEDDER|ENGINE|GIT|PAGER|PORT"
+    r"|WORKSPACE|MEMORY|FACET|DAY|SEGMENT|INDEX|SYNC|HOOKS|REMIND|LIFECYCLE|BRIEFINGS|DISTILL"
+    r"|SERVE|SEMANTIC|AGENTS)(?:_.*)?)"
 )
 _PLAIN_KEYS = frozenset("type id tags aliases cssclasses created updated description".split())  # noqa: SIM905
 

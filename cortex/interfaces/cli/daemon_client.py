@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
 from cortex.operations import ALIASES, MOVED_OPTIONS, OFFICIAL_ALIASES
+from cortex.vault import overrides
 from cortex.vault.locate import find_vault
 from cortex.watcher.protocol import send_command
 
@@ -24,8 +25,8 @@ def forward_command(argv: Sequence[str]) -> int | None:
 
     Returns None, and prints nothing, if the watcher cannot answer it.
     """
-    if "-" in argv or "--pick" in argv:
-        return None  # standard input is here
+    if "-" in argv or "--pick" in argv or any(map(overrides.said, overrides.OVERRIDES)):
+        return None  # standard input is here, and so are the variables
     cwd = os.getcwd()
     terminal = ""
     if sys.stdout.isatty():

@@ -75,6 +75,8 @@ def init(answer: Any) -> Iterable[str]:
     for one in answer.wired:
         seen = f", and it {one.seen}" if one.seen else ""
         yield f"  claude: {one.host} wired in {escape(short_path(one.file))}{seen}"
+    if answer.wired and not (answer.setup or answer.added):
+        yield "nothing to do: all of it is there"
     yield from problem_lines(answer.problems)
     yield hint('next: cortex capture "Decision: keep what we learn in a vault"')
     if answer.wired:

@@ -8,7 +8,7 @@ from _collections_abc import Mapping
 from cortex.core.model.problem import CortexError
 from cortex.core.text.light import suppress
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, overrides
 from cortex.vault.layout import SETTINGS_FILE, sound_settings
 from cortex.vault.locate import Vault
 
@@ -42,7 +42,7 @@ def read_settings(vault: Vault) -> HookSettings:
     with suppress(CortexError, OSError):  # told by others
         data = files.read(vault.root, SETTINGS_FILE, _MAX_SETTINGS_BYTES)
     data += b"\n" + sound_settings(vault.root)  # which hold if these are broken
-    if b"hooks" not in data or not any(
+    if not overrides.said("hooks") and not any(
         line.lstrip(b"[ \t\"'").startswith(b"hooks") for line in data.splitlines()
     ):
         return HookSettings()
