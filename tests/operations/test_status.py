@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from cortex.core.text.strings import format_time
+from cortex.index.vectors import embedders
 from cortex.interfaces.cli import render_find
+from cortex.operations.care import embed as embed_verb
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.actions import actions
@@ -205,3 +207,57 @@ def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole():
     )
     assert "-0.000" not in told
     assert "  0.000" in told
+
+
+def test_it_says_how_far_the_memory_is_built_up(vault, caller, cortex, monkeypatch):
+    turn = "---\nid: {0}\ntype: {1}\nat: {2}\nproject: p\n---\n\n## Raw Content\n\nText of {0}.\n"
+    for id_, type_, at in (
+        ("20261118t100000z-aaaaaaaaaa", "stop", "2026-11-18T10:00:00Z"),
+        ("20261119t100000z-bbbbbbbbbb", "manual", "2026-11-19T10:00:00Z"),
+    ):
+        path = Path(vault.root, f"events/2026/11/{id_}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(turn.format(id_, type_, at))
+    write(vault, 1, type="decision", status="")
+    cortex("heal")
+    now = status(vault, caller)
+    assert (now.storage_tier, now.events, now.embeddings, now.auto_embed) == (1, 2, "0/0", False)
+    assert (now.last_event, now.last_extraction) == ("2026-11-19T10:00:00Z", "2026-11-18T10:00:00Z")
+    assert (now.mcp_enabled, now.mcp_available, now.projections_enabled) == (False, True, True)
+    assert vault.cache_folder().endswith(f"-{now.project_hash}")
+    assert vault.state_folder().endswith(f"-{now.project_hash}")
+    assert (now.engine, len(now.project_hash)) == ("whoosh", 12)
+    files = Path(vault.cache_folder(), "index").iterdir()
+    assert now.db_size > sum(path.stat().st_size for path in files) > 0
+    assert status(vault, caller._replace(source="mcp")).mcp_enabled
+    Path(caller.cwd, ".mcp.json").write_text('{"mcpServers": {"other": {"args": ["cortex"]}}}')
+    assert not status(vault, caller).mcp_enabled
+    Path(caller.cwd, ".mcp.json").write_text('{"mcpServers": {"cortex": {"command": "cortex"}}}')
+    assert status(vault, caller).mcp_enabled
+    assert status(vault, caller).storage_tier == 1  # without vectors
+
+
+def test_vectors_are_a_tier_and_words_of_the_command_line_stay_as_they_were(
+    vault, caller, cortex, monkeypatch
+):
+    np = pytest.importorskip("numpy")
+
+    class Local(embedders.Embedder):
+        model = "local"
+
+        def embed(self, texts):
+            return np.eye(len(texts), 8, dtype=np.float32)
+
+    monkeypatch.setenv("CORTEX_EMBEDDER", "static")
+    monkeypatch.setattr(embed_verb.embedders, "load_embedder", lambda _chosen: Local())
+    write(vault, 1, type="decision", status="")
+    before = cortex("status").stdout
+    cortex("embed")
+    now = status(vault, caller)
+    done, every = now.embedded
+    assert (now.storage_tier, now.embeddings, now.auto_embed) == (2, f"{done}/{every}", True)
+    assert status(vault, caller._replace(source="mcp")).storage_tier == 3
+    monkeypatch.setenv("CORTEX_EMBEDDER", "openai")
+    assert not status(vault, caller).auto_embed
+    lines = cortex("status").stdout.splitlines()
+    assert set(lines) - set(before.splitlines()) == {"  1 passage embedded"}

@@ -10,6 +10,8 @@ from typing import Any
 
 from cortex.core.extract.candidate import PASSAGE_LAYER
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import TURN_TYPES
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError
@@ -20,8 +22,11 @@ from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.full_text import engine_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import count_embedded
+from cortex.index.vectors import FOLDER
+from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.operations.capture.project_context import branch_filter, resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.note_ranks import find_faded
@@ -101,10 +106,19 @@ class StatusResult(NamedTuple):
     passages: int = 0  # current records of rules of earlier versions: cortex extract --replay
     under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
     project: str = ""  # of the working directory
-    tier: int = 1
+    project_hash: str = ""  # of the vault's path, as its folders of cache and state have it
+    storage_tier: int = 1  # 1 an index, 2 vectors, 3 MCP; pages come by themselves
+    events: int = 0
+    embeddings: str = "0/0"  # `embedded` in other words
     notes_of_branch: dict[str, int] = {}  # noqa: RUF012  current notes; nothing changes it
     last_event: Time = ""  # when something was last captured
-    index_bytes: int = 0
+    last_extraction: Time = ""  # when hooks last took a turn
+    db_size: int = 0  # bytes of index, catalogue and vectors
+    engine: str = ""  # of the index of words
+    auto_embed: bool = False  # a model on this machine embeds what is new
+    mcp_enabled: bool = False  # a host here has our server in its settings
+    mcp_available: bool = True  # it needs no extra
+    projections_enabled: bool = False  # pages are written
     runs: RunHealth | None = None  # None in a vault without agents and runs
 
 
@@ -124,18 +138,24 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     of_branch = NoteFilter(tiers=(TIER_CURRENT,), query=branch_filter(caller, (branch,)))
 
     def look(index: IndexSession) -> StatusResult:
-        found = _build_status(vault, index, caller.now)
-        last = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",)), "-date", 1)  # fmt: skip
+        found, catalogue = _build_status(vault, index, caller.now), index.catalogue
+        is_event = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+        last = catalogue.find(is_event, "-date", 1)
+        turns = catalogue.find(is_event._replace(types=TURN_TYPES), "-date", 1)
+        derived = (catalogue.folder, index.fulltext_folder, os.path.join(catalogue.folder, FOLDER))
+        has_mcp = caller.source == "mcp" or is_asked(caller.cwd)
         return found._replace(
-            project=resolve_project(vault, caller, ""),
-            runs=_run_health(vault, caller.now),
-            tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,
-            notes_of_branch={branch: index.catalogue.count(of_branch)} if branch else {},
+            project=resolve_project(vault, caller, ""), runs=_run_health(vault, caller.now),
+            project_hash=catalogue.folder.rpartition("-")[2],
+            storage_tier=1 + bool(found.embedded) + bool(found.embedded and has_mcp), engine=engine_of(index.fulltext_folder),
+            events=catalogue.count(is_event), embeddings="{}/{}".format(*found.embedded or (0, 0)),
+            notes_of_branch={branch: catalogue.count(of_branch)} if branch else {},
             last_event=format_time(last[0].date) if last else "",
-            index_bytes=sum(
-                one.stat().st_size for one in os.scandir(index.fulltext_folder) if one.is_file()
-            ),
-        )
+            last_extraction=format_time(turns[0].date) if turns else "",
+            db_size=sum(os.path.getsize(f"{at}/{name}") for at in derived for name in files.list_folder(at)),
+            auto_embed=bool(found.embedded) and choose_embedder(vault.root)[0].embedder not in ("", "off", *REMOTE_EMBEDDERS),
+            mcp_enabled=has_mcp, projections_enabled=files.exists(vault.root, vault.layout().path(BRIEFINGS_FOLDER)),
+        )  # fmt: skip
 
     return query_index(vault, caller.progress, look)
 
