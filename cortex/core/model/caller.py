@@ -6,7 +6,7 @@ from _collections_abc import Callable
 
 from cortex.core.text.value import NamedTuple, TypeAlias
 
-# Called with what is being done, how much of it is done, and how much there is.
+# Called with what is being done, how much of it is done, and how much there is: -1 if nobody knows.
 ProgressCallback: TypeAlias = "Callable[[str, int, int], None]"
 
 

@@ -209,12 +209,13 @@ def progress_bar() -> ProgressCallback:
     def draw(what: str, done: int, total: int) -> None:
         nonlocal shown
         moment = time.monotonic()
-        finished = done >= total
+        finished = done >= total >= 0
         if moment - started < 1.0 or (moment - shown < 0.1 and not finished):
             return
         shown = moment
-        filled = _BAR_WIDTH * done // total if total else _BAR_WIDTH
-        line = f"\r{what} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {done:,}/{total:,}"
+        filled = _BAR_WIDTH * done // total if total > 0 else _BAR_WIDTH
+        bar = f"[{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {done:,}/{total:,}"
+        line = f"\r{what} {bar if total >= 0 else f'{done:,}'}"
         sys.stderr.write(line if not finished else "\r" + " " * len(line) + "\r")
         sys.stderr.flush()
 

@@ -21,8 +21,11 @@ from cortex.operations.exchange.import_transcripts import (
     TranscriptImport,
     UnreadTranscript,
 )
+from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
+
+_MANY_EVENTS = 20_000
 
 
 class FoundPlace(NamedTuple):
@@ -131,6 +134,10 @@ def _import_wanted(vault: Vault, caller: Caller, wanted: _ImportRequest) -> Impo
     caller.progress("reading", 1, 1)
     result = _result_of(wanted, transcripts, done, looked, [])._replace(stopped=stopped)
     if wanted.dry_run or not done:
+        return result
+    if sum(one.events for one in done) > _MANY_EVENTS:
+        # The pages of so many take as much memory as all the rest, and nobody has to wait for them.
+        start_detached(vault, "normalize")
         return result
     made = normalize(vault, caller)
     problems = [*result.problems, *made.failed, *made.problems]

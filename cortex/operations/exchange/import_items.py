@@ -138,7 +138,7 @@ class ItemsImport:
         """Look at every item: what is new, which id each record gets, and what replaces what."""
         for count, item in enumerate(self._items(), start=1):
             if count % _STEP == 0:
-                self.caller.progress(f"reading {self.source}", 0, 0)
+                self.caller.progress(f"reading {self.source}", count, -1)
             if isinstance(item, Problem):
                 self._add_problem(item)
                 continue
