@@ -56,9 +56,21 @@ SOURCES: dict[str, Source] = {
     ),
     "engram": Source(
         "memories.engram",
-        "observations → records, prompts and summaries → sessions; also its export",
+        "observations → records, prompts and summaries → sessions",
         ("$ENGRAM_DATA_DIR/engram.db", "~/.engram/engram.db"),
     ),
+    "claude-memory": Source(
+        "memories.claude_memory",
+        "Claude Code's own memory → records",
+        ("$CLAUDE_CONFIG_DIR/projects/*/memory", "~/.claude/projects/*/memory"),
+    ),
+    "codex-memory": Source(
+        "memories.codex_memory",
+        "Codex's own memory → records, summaries of rollouts → sessions",
+        ("$CODEX_HOME/memories", "~/.codex/memories"),
+    ),
+    "mcp-memory": Source("memories.mcp_memory", "entities of MCP's memory server → records"),
+    "basic-memory": Source("memories.basic_memory", "notes → records", ("~/basic-memory",)),
     # Any folder of notes is one of these: it comes last.
     "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
 }

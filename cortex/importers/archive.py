@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import mmap
 import os
-import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -116,17 +114,6 @@ def iter_json_array(file: IO[bytes]) -> Iterator[Any]:
             buffer = buffer[place:]
             if not chunk or len(buffer) > _MAX_ELEMENT_CHARS:
                 raise InvalidInputError("the JSON is broken off or damaged", "")
-
-
-def iter_json_member(path: str, key: str) -> Iterator[Any]:
-    """The elements of the array under a key of an object of JSON, one at a time; none where there is
-    no such array. In a text of JSON no key can stand, since its quotation marks are escaped."""
-    with open(path, "rb") as file:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            found = re.search(rb'"%b"\s*:\s*(?=\[)' % key.encode(), whole)
-        if found:
-            file.seek(found.end())
-            yield from iter_json_array(file)
 
 
 def _skip(buffer: str, place: int) -> int:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.importers.archive import iter_json_member
 
 _MAGIC = b"SQLite format 3\0"
 _ENDINGS = "", "-wal", "-journal"  # of the file, and of those beside it that belong to it
@@ -88,34 +87,6 @@ def open_database(path: str) -> Iterator[Database]:
         _copy_quiet(path, copy)
         with _connect(copy, path) as database:
             yield database
-
-
-@contextmanager
-def open_json_tables(path: str, keys: dict[str, str]) -> Iterator[Database]:
-    """Arrays of an object of JSON as tables, however long they are: `keys` names that of each."""
-    with (
-        tempfile.TemporaryDirectory(prefix="cortex-import-") as folder,
-        closing(sqlite3.connect(os.path.join(folder, "rows.db"))) as connection,
-    ):
-        for table, key in keys.items():
-            columns = list(dict.fromkeys(name for one in _objects(path, key) for name in one))
-            if columns:
-                names = ", ".join('"{}"'.format(name.replace('"', '""')) for name in columns)
-                connection.execute(f"CREATE TABLE {table} ({names})")
-                rows = (tuple(map(one.get, columns)) for one in _objects(path, key))
-                marks = ", ".join("?" * len(columns))
-                connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-        yield Database(connection)
-
-
-def _objects(path: str, key: str) -> Iterator[dict[str, Any]]:
-    """The objects of the array, in which what is no plain value is JSON."""
-    for one in iter_json_member(path, key):
-        if isinstance(one, dict):
-            nested = {
-                name: json.dumps(one[name]) for name in one if isinstance(one[name], list | dict)
-            }
-            yield {**one, **nested}
 
 
 @contextmanager

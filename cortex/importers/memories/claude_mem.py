@@ -9,15 +9,9 @@ from collections.abc import Iterator
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import USER, Utterance
+from cortex.importers import item
 from cortex.importers.database import Database, database_in, is_database, open_database, text_list
-from cortex.importers.item import (
-    ForeignItem,
-    ForeignRecord,
-    ForeignSession,
-    ForeignTurn,
-    Row,
-    items_of,
-)
+from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of
 
 _FILE = "claude-mem.db"
 _NAMES = (  # of the columns that name a session: as its host does, and as the program itself does
@@ -38,53 +32,38 @@ def read(path: str) -> Iterator[ForeignItem]:
         columns = set(database.columns("sdk_sessions"))
         names = next((pair for pair in _NAMES if columns.issuperset(pair)), None)
         if not names or "type" not in database.columns("observations"):
-            steps = [
-                "none",
-                *(row["version"] for row in database.rows("schema_versions", "version")),
-            ]
-            message = f"{path} is of no known version of claude-mem: schema {steps[-1]}"
+            steps = [row["version"] for row in database.rows("schema_versions", "version")]
+            message = f"{path} is of no known version of claude-mem: schema {max(steps, default=0)}"
             raise InvalidInputError(message, "cortex import --help")
         rows, observations = database.rows("sdk_sessions"), database.rows("observations")
         yield from items_of(rows, lambda row: _session(database, row, *names), "session")
         yield from items_of(observations, lambda row: _record(database, row, *names), "observation")
 
 
-def _session(database: Database, row: Row, content: str, memory: str) -> ForeignSession | None:
-    asked = database.find("user_prompts", **{content: row[content]})
-    told = database.find("session_summaries", **{memory: row[memory]})
+def _session(database: Database, row: Row, content: str, memory: str) -> ForeignItem | None:
     turns = [
         ForeignTurn(
             f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["prompt_text"]),)
         )
-        for one in asked
+        for one in database.find("user_prompts", **{content: row[content]})
         if one.get("session_db_id") in (None, row["id"])  # two programs may use one name
     ]
     if not turns and row["user_prompt"]:  # before schema 10 a session held its first prompt alone
         turns = [ForeignTurn("prompt", row["started_at"], (Utterance(USER, row["user_prompt"]),))]
-    for one in told:
+    for one in database.find("session_summaries", **{memory: row[memory]}):
+        parts = ((name.replace("_", " ").capitalize(), one.get(name)) for name in _SUMMARY_PARTS)
+        text = "\n\n".join(f"**{name}**: {said.strip()}" for name, said in parts if said)
         files = text_list(one.get("files_edited"))
-        key, text = f"summary {one['id']}", _summary(one)
-        turns.append(ForeignTurn(key, one["created_at"], files=files, summary=text))
-    if not turns:
-        return None
-    return ForeignSession(
-        key=row[content],
-        turns=tuple(sorted(turns, key=lambda turn: str(turn.at))),
-        title=row.get("custom_title") or "",
-        host=row.get("platform_source") or "",
-        project=row["project"] or "",
-        at=row["started_at"],
-        goal=row["user_prompt"] or "",
+        turns.append(ForeignTurn(f"summary {one['id']}", one["created_at"], (), files, (), text))
+    return item.ForeignSession(
+        key=row[content], turns=tuple(sorted(turns, key=lambda turn: str(turn.at))),
+        title=row.get("custom_title") or "", host=row.get("platform_source") or "",
+        project=row["project"] or "", at=row["started_at"], goal=row["user_prompt"] or "",
         ended=row["completed_at"],
-    )
+    ) if turns else None  # fmt: skip
 
 
-def _summary(row: Row) -> str:
-    parts = ((name.replace("_", " ").capitalize(), row.get(name)) for name in _SUMMARY_PARTS)
-    return "\n\n".join(f"**{name}**: {text.strip()}" for name, text in parts if text)
-
-
-def _record(database: Database, row: Row, content: str, memory: str) -> ForeignRecord:
+def _record(database: Database, row: Row, content: str, memory: str) -> ForeignItem:
     sessions = database.find("sdk_sessions", **{memory: row[memory]})
     session = next(sessions, {}).get(content) or row[memory] or ""
     facts = "\n".join(f"- {fact}" for fact in text_list(row.get("facts")))
@@ -94,13 +73,10 @@ def _record(database: Database, row: Row, content: str, memory: str) -> ForeignR
         if text_list(row.get(name))
     ]
     parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts, *files)
-    return ForeignRecord(
-        key=f"observation {row['id']}",
-        title=row.get("title") or "",
-        body="\n\n".join(part.strip() for part in parts if part and part.strip()),
-        type=row["type"] or "note",
-        at=row["created_at"],
-        project=row.get("merged_into_project") or row["project"] or "",
+    return item.ForeignRecord(
+        f"observation {row['id']}", row.get("title") or "",
+        "\n\n".join(part.strip() for part in parts if part and part.strip()), row["type"] or "note",
+        at=row["created_at"], project=row.get("merged_into_project") or row["project"] or "",
         session="" if session.startswith("manual-") else session,
         tags=text_list(row.get("concepts")),
-    )
+    )  # fmt: skip

@@ -7,12 +7,9 @@ from functools import partial
 from cortex.importers.database import database_in, is_database
 from cortex.importers.memories import engram
 
-_FILE = "cortex.db"
-read = partial(engram.read, name=_FILE)
+read = partial(engram.read, name="cortex.db")
 
 
 def accepts(path: str) -> bool:
     """Whether a file is its database, or a folder holds one."""
-    return is_database(
-        database_in(path, _FILE), "sessions", "observations", "user_prompts", "edges"
-    )
+    return is_database(database_in(path, "cortex.db"), *engram.TABLES, "edges")

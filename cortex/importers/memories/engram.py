@@ -1,4 +1,4 @@
-"""engram: its database, or what `engram export` writes. `cortex_memory` has the same tables and more.
+"""engram, and `cortex_memory`, which grew out of it and has the same tables and more.
 
 A summary of a session, which is an observation there, becomes a turn of it. What was deleted is left
 out.
@@ -6,107 +6,78 @@ out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import partial
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import USER, Utterance
-from cortex.importers import database as databases
-from cortex.importers.database import Database, database_in, is_database, text_list
+from cortex.importers import item
+from cortex.importers.database import Database, database_in, is_database, open_database, text_list
 from cortex.importers.edges import with_edges
-from cortex.importers.item import (
-    ForeignItem,
-    ForeignRecord,
-    ForeignSession as Session,
-    ForeignTurn as Turn,
-    Row,
-    items_of,
-)
+from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of
 
+_FILE, TABLES = "engram.db", ("sessions", "observations", "user_prompts")
 _SUMMARY = "session_summary"
 _TYPES = {"manual": "note", "passive": "learning", _SUMMARY: "note"}
-_EXPORT = {"sessions": "sessions", "observations": "observations", "user_prompts": "prompts"}
 
 
 def accepts(path: str) -> bool:
-    """Whether a file is a database of engram or an export of it, or a folder holds a database."""
-    file = database_in(path, "engram.db")
-    is_one = is_database(file, "sessions", "observations", "user_prompts")
-    return (is_one and not is_database(file, "edges")) or _is_export(file)
+    """Whether a file is a database of engram, or a folder holds one."""
+    file = database_in(path, _FILE)
+    return is_database(file, *TABLES) and not is_database(file, "edges")
 
 
-def read(path: str, name: str = "engram.db") -> Iterator[ForeignItem]:
+def read(path: str, name: str = _FILE) -> Iterator[ForeignItem]:
     """Its sessions with their prompts and summaries, then its observations."""
-    file = database_in(path, name)
-    is_export = _is_export(file)
-    with (
-        databases.open_json_tables(file, _EXPORT)
-        if is_export
-        else databases.open_database(file) as database
-    ):
+    with open_database(database_in(path, name)) as database:
         columns = database.columns("observations")
         if not {"id", "session_id", "title", "content"}.issubset(columns):
             message = f"{path} has no observations as engram keeps them"
-            raise InvalidInputError(f"{message}: {', '.join(columns) or 'none'}", "engram export")
-        yield from items_of(database.rows("sessions"), partial(_session, database), "session")
-        rows = database.rows("observations")
-        yield from items_of(rows, partial(_record, database), "observation")
+            raise InvalidInputError(f"{message}: {', '.join(columns) or 'none'}", "engram stats")
+        rows, observations = database.rows("sessions"), database.rows("observations")
+        yield from items_of(rows, partial(_session, database), "session")
+        yield from items_of(observations, partial(_record, database), "observation")
 
 
-def _is_export(file: str) -> bool:
-    if not os.path.isfile(file):
-        return False
-    with open(file, "rb") as opened:
-        head = opened.read(500)
-    return head.lstrip()[:1] == b"{" and b'"exported_at"' in head and b'"sessions"' in head
-
-
-def _session(database: Database, row: Row) -> Session | None:
+def _session(database: Database, row: Row) -> ForeignItem | None:
     asked = database.find("user_prompts", session_id=row["id"])
     told = database.find("observations", session_id=row["id"], type=_SUMMARY)
     ended = row.get("ended_at")
     turns = [
-        Turn(f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["content"]),))
+        ForeignTurn(f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["content"]),))
         for one in asked
         if not one.get("deleted_at")
     ]
     turns += [
-        Turn(_key(one["id"]), one["created_at"], summary=one["content"])
+        ForeignTurn(_key(one["id"]), one["created_at"], summary=one["content"])
         for one in told
         if not one.get("deleted_at")
     ]
-    turns += [Turn("summary", ended, summary=row["summary"])] if row.get("summary") else []
-    if not turns:
-        return None
+    turns += [ForeignTurn("summary", ended, summary=row["summary"])] if row.get("summary") else []
     turns.sort(key=lambda turn: str(turn.at or "9"))
-    where = {"project": row.get("project") or "", "folder": row.get("directory") or ""}
-    return Session(row["id"], tuple(turns), **where, at=row.get("started_at"), ended=ended)
+    return item.ForeignSession(
+        row["id"], tuple(turns), project=row.get("project") or "",
+        folder=row.get("directory") or "", at=row.get("started_at"), ended=ended,
+    ) if turns else None  # fmt: skip
 
 
-def _record(database: Database, row: Row) -> ForeignRecord | None:
+def _record(database: Database, row: Row) -> ForeignItem | None:
     is_turn = row["type"] == _SUMMARY and any(database.find("sessions", id=row["session_id"]))
     if is_turn or row.get("deleted_at"):
         return None
     scores = database.find("importance_scores", observation_id=row["id"])
     score = next(scores, {}).get("score")  # 0 to 5; 0 before it was reckoned
-    confidence = row.get("confidence")  # 1 is what all have
-    record = ForeignRecord(
-        key=_key(row["id"]),
-        title=row["title"] or "",
-        body=row["content"],
-        type=_TYPES.get(row["type"], row["type"] or "note"),
-        at=row.get("created_at"),
-        updated=row.get("updated_at"),
-        project=row.get("project") or "",
+    sure = row.get("confidence")  # 1 is what all have
+    record = item.ForeignRecord(
+        _key(row["id"]), row["title"] or "", row["content"],
+        _TYPES.get(row["type"], row["type"] or "note"), at=row.get("created_at"),
+        updated=row.get("updated_at"), project=row.get("project") or "",
         session="" if row["session_id"].startswith("manual-save") else row["session_id"],
-        topic=row.get("topic_key") or "",
-        scope=row.get("scope") or "",
-        tags=text_list(row.get("tags")),
-        status="archived" if row.get("valid_until") else "",  # it has been closed
-        confidence=None if confidence in (None, 1) else float(confidence),
+        topic=row.get("topic_key") or "", scope=row.get("scope") or "",
+        tags=text_list(row.get("tags")), status="archived" if row.get("valid_until") else "",
+        confidence=None if sure in (None, 1) else float(sure),
         priority=max(1, round(2 * score)) if score else None,
-    )
+    )  # fmt: skip
     return with_edges(record, _edges(database, row))
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -69,32 +68,6 @@ def sessions(items) -> list[ForeignSession]:
     return [item for item in items if isinstance(item, ForeignSession)]
 
 
-def exported(path: Path) -> str:
-    """What `engram export` writes of the same rows: fields that are empty are left out."""
-    text = {
-        "version": "0.1.0",
-        "exported_at": "2026-02-06 09:00:00",
-        "sessions": [
-            {
-                "id": "s-1", "project": "shop", "directory": "/home/ann/shop",
-                "started_at": "2026-02-01 09:00:00", "ended_at": "2026-02-01 10:00:00",
-                "summary": "Auth is in.",
-            },
-        ],
-        "observations": [
-            {
-                "id": 1, "session_id": "s-1", "type": "decision", "title": "JWT with RS256",
-                "content": 'About "observations": [ and "prompts": [', "project": "shop",
-                "scope": "project", "topic_key": "architecture/auth", "revision_count": 2,
-                "created_at": "2026-02-01 09:30:00", "updated_at": "2026-02-02 09:30:00",
-            },
-        ],
-        "prompts": None,
-    }  # fmt: skip
-    path.write_text(json.dumps(text, indent=2))
-    return str(path)
-
-
 def test_an_observation_keeps_its_topic_dates_scope_and_session(database) -> None:
     path = database("engram.db", SQL)
     assert engram.accepts(path)
@@ -113,24 +86,6 @@ def test_a_session_has_its_prompts_and_both_kinds_of_summary(database) -> None:
     assert prompt.said[0].text == "Add auth"
     assert summary.summary == "## Goal\nAuth"
     assert (end.summary, end.at) == ("Auth is in.", "2026-02-01 10:00:00")
-
-
-def test_an_export_reads_as_its_database(tmp_path) -> None:
-    path = exported(tmp_path / "engram-export.json")
-    assert engram.accepts(path)
-    session, record = engram.read(path)
-    assert isinstance(session, ForeignSession)
-    assert session.turns[0].summary == "Auth is in."
-    assert isinstance(record, ForeignRecord)
-    assert record.body == 'About "observations": [ and "prompts": ['
-    assert (record.topic, record.session) == ("architecture/auth", "s-1")
-
-
-def test_an_export_that_is_broken_off_says_so(tmp_path) -> None:
-    path = Path(exported(tmp_path / "engram-export.json"))
-    path.write_text(path.read_text()[:-120])
-    with pytest.raises(InvalidInputError, match="broken off"):
-        list(engram.read(str(path)))
 
 
 def test_the_relative_has_edges_and_scores(database) -> None:
@@ -171,13 +126,6 @@ def test_an_older_table_lacks_columns_and_a_foreign_one_is_refused(database) -> 
     path = database("other.db", f"{old} (id, text);")
     with pytest.raises(InvalidInputError, match="id, text"):
         list(engram.read(path))
-
-
-def test_other_json_is_not_taken_for_an_export(tmp_path) -> None:
-    (tmp_path / "a.json").write_text('{"sessions": []}')
-    (tmp_path / "b.json").write_text("")
-    assert not engram.accepts(str(tmp_path / "a.json"))
-    assert not engram.accepts(str(tmp_path / "b.json"))
 
 
 def test_import_keeps_topics_relations_and_what_was_replaced(database, imported) -> None:
