@@ -34,6 +34,11 @@ class Importer(NamedTuple):
 
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
+    "cortex-inbox": Source(
+        "earlier.cortex_inbox",
+        "records, and events without one → records, meetings",
+        ("~/.cortex",),
+    ),
     "adr": Source(
         "notes.adr",
         "architecture decision records → decisions, rejections",

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from typing import IO, Any
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.notes.note import Note, read as read_note
 
 MAX_FILE_BYTES = 8_000_000_000  # of one file of an archive
 _MAX_RATIO = 2_000  # of what a file of an archive takes unpacked; text packs to a hundredth at best
@@ -61,6 +62,11 @@ class Archive:
         """The text of one of its files, at most so many bytes; what is no UTF-8 becomes U+FFFD."""
         with self.open(name) as file:
             return file.read(most).decode("utf-8-sig", "replace")
+
+    def note(self, name: str) -> Note:
+        """One of its files, taken apart."""
+        with self.open(name) as file:
+            return read_note(file.read(64_000_000), name)
 
     def find(self, name: str) -> str:
         """The path of the file of this name that lies nearest to the root; empty if there is none."""
