@@ -34,21 +34,12 @@ class Importer(NamedTuple):
 
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
-    "cortex-inbox": Source(
-        "earlier.cortex_inbox",
-        "records, and events without one → records, meetings",
-        ("~/.cortex",),
-    ),
+    "cortex-inbox": Source("earlier.cortex_inbox", "records, inbox → records", ("~/.cortex",)),
     "adr": Source(
-        "notes.adr",
-        "architecture decision records → decisions, rejections",
-        ("doc*/adr*", "doc*/decisions", "doc*/architecture/decisions", "decisions", "adr"),
+        "notes.adr", "ADRs → decisions", ("doc*/adr*", "doc*/decisions", "doc*/*/decisions")
     ),
-    "meetings": Source(
-        "notes.meetings",
-        "transcripts of Teams, Zoom, Otter and SRT → meetings",
-        ("~/Documents/Zoom",),
-    ),
+    "logseq": Source("notes.logseq", "journals, pages → notes/"),
+    "meetings": Source("notes.meetings", "transcripts → meetings", ("~/Documents/Zoom",)),
     "claude-mem": Source(
         "memories.claude_mem",
         "observations → records, prompts and summaries → sessions",

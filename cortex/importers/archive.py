@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import IO, Any
 
+from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.note import Note, read as read_note
 
@@ -59,9 +60,10 @@ class Archive:
                 yield file
 
     def read(self, name: str, most: int = 64_000_000) -> str:
-        """The text of one of its files, at most so many bytes; what is no UTF-8 becomes U+FFFD."""
+        """The text of one of its files, at most so many bytes; what is neither UTF-8 nor UTF-16
+        becomes U+FFFD."""
         with self.open(name) as file:
-            return file.read(most).decode("utf-8-sig", "replace")
+            return decode_text(file.read(most))
 
     def note(self, name: str) -> Note:
         """One of its files, taken apart."""

@@ -1,27 +1,22 @@
-"""Architecture decision records, as MADR (2 to 4) and Nygard's template write them.
-
-What is said about a decision may stand in the frontmatter, in lines such as `* Status: accepted`, or
-below `## Status`; other decisions are named by their numbers.
-"""
+"""Architecture decision records, as MADR (2 to 4) and Nygard's template write them: with frontmatter,
+lines such as `* Status: accepted`, or `## Status`. They name each other by number."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cortex.core.minutes.dates import first_date
 from cortex.core.model.note_status import split_heading
-from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.notes import note as notes
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
-from cortex.importers.archive import Archive, open_archive
+from cortex.importers.archive import open_archive
 from cortex.importers.item import ForeignItem, ForeignRecord
 
-_MAX_BYTES = 4_000_000  # of a file
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
-_NAME_RE = lazy_re(r"(?i)(?:.*/)?(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!.*template).*md$")
+_NAME_RE = lazy_re(r"(?i)(?:.*/)?(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
 _SECTION_RE = lazy_re(
     r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|context|considered|consequences|problem)|^\W*status\W"
 )
@@ -32,19 +27,21 @@ _REF_RE = lazy_re(
     r"(?i)(?:[(\[/]|adr[-_ ]?|^|,[ ]*)(\d{4}-\d\d-\d\d(?=-)|(?!\d{4}-\d\d-\d\d)\d{1,5}(?!\d))"
 )
 _TITLE_RE = lazy_re(r"(?i)^(?:adr[-_ ]?)?[\d-]+\s*[.:–—-]?\s+|^adr[-_ ]?\d+[.:]?\s*")
+_LABEL_RE = lazy_re(r"\[[^\]\n]*\]|https?://\S+")  # of a link
 _PART_RE = lazy_re(r"(?i)\b(?:in part|partly|partially|for|none|extends)\b")
+_DECIDERS = ("deciders", "decision-maker", "decision maker", "decided by")
 _STATUS_BY_WORD = {
     "accepted": "", "approved": "", "adopted": "", "decided": "", "implemented": "", "active": "",
     "deprecated": "archived", "obsolete": "archived", "archived": "archived", "superseded": "superseded",
     "superceded": "superseded", "rejected": "rejected", "declined": "rejected", "proposed": "proposed",
 }  # fmt: skip
-_DECIDERS = ("deciders", "decision-makers", "decision makers", "decided by", "decision-maker")
 
 
 def accepts(path: str) -> bool:
     """Whether a folder (or zip) holds decision records, or a file is one."""
     with open_archive(path) as archive:
-        return any(_SECTION_RE.search(archive.read(name, 20_000)) for name in _names(archive))
+        names = filter(_NAME_RE.fullmatch, archive.names())
+        return any(_SECTION_RE.search(archive.read(name, 20_000)) for name in names)
 
 
 def read(path: str) -> Iterator[ForeignItem]:
@@ -55,59 +52,50 @@ def read(path: str) -> Iterator[ForeignItem]:
     # Every repository has its first decision: a key begins with the repository's name.
     root = os.path.relpath(folder, os.path.dirname(project)).replace(os.sep, "/")
     with open_archive(path) as archive:
-        names = sorted(_names(archive))
+        names = sorted(filter(_NAME_RE.fullmatch, archive.names()))
         keys = {_place(name): f"{root}/{name}" for name in reversed(names)}
         if not names:
             hint = "name the folder of files such as 0001-use-postgres.md"
             raise InvalidInputError(f"{path} holds no decision records", hint)
         for name in names:
-            with archive.open(name) as file:
-                note = notes.read(file.read(_MAX_BYTES), name)
+            note = archive.note(name)
             if _SECTION_RE.search(note.text) or note.get("status"):
                 record = _record(f"{root}/{name}", note, _place(name)[0], keys)
                 yield record._replace(project=project)
-            else:
-                message = "it has no section Status, Context or Decision"
-                yield Problem(name, message, "cortex import markdown takes it as a note")
-
-
-def _names(archive: Archive) -> Iterator[str]:
-    return (name for name in archive.names() if _NAME_RE.fullmatch(name))
 
 
 def _place(name: str) -> tuple[str, str]:
     """The folder and the number of a record."""
-    found = _NAME_RE.fullmatch(name)
-    return name.rpartition("/")[0], found[1].lstrip("0") if found else ""
+    return name.rpartition("/")[0], _NAME_RE.sub(r"\1", name).lstrip("0")
 
 
-def _record(own: str, note: Note, folder: str, keys: dict[tuple[str, str], str]) -> ForeignRecord:
+def _record(
+    own: str, note: Note, folder: str, keys: Mapping[tuple[str, str], str]
+) -> ForeignRecord:
     heading, text = split_heading(note.text)
     said: dict[str, str] = {}
     relations: list[tuple[str, str]] = []
     for key, value in _pairs(note):
         said.setdefault(key, value)
-        key = key.replace("-", " ")  # noqa: PLW2901
+        kind = key.replace("-", "_").replace(" ", "_")
+        if kind.startswith("supersede") and _PART_RE.search(_LABEL_RE.sub("", value)):
+            kind = "amends" if kind == "supersedes" else "amended_by"
+        kind = "relates_to" if kind.startswith(("relat", "link", "see")) else kind
         refs = _REF_RE.findall(re.sub(r"https?://\S+", "", value))
-        found = (keys.get((folder, ref.lstrip("0"))) for ref in refs)
-        others = [other for other in dict.fromkeys(found) if other and other != own]
-        if key.startswith("supersede") and _PART_RE.search(re.sub(r"\[[^\]]*\]", "", value)):
-            key = "amends" if key == "supersedes" else "amended by"  # noqa: PLW2901
-        kind = "relates_to" if key.startswith(("relat", "link", "see")) else key.replace(" ", "_")
-        relations += [(kind, other) for other in others if key not in ("status", "date")]
+        found = dict.fromkeys(keys.get((folder, ref.lstrip("0")), own) for ref in refs)
+        relations += [(kind, one) for one in found if one != own and kind not in ("status", "date")]
     words = (re.findall(r"[a-z][a-z ]*", said.get("status", "").lower()) or [""])[0].split()
     word = words[0] if words and words[0] in _STATUS_BY_WORD else "-".join(words[:3])
-    by = [other for kind, other in relations if kind == "superseded_by"]
+    by = [one for kind, one in relations if kind == "superseded_by"]
     status = "superseded" if by else _STATUS_BY_WORD.get(word, word)
-    is_rejected = status == "rejected"
-    deciders = next((said[key] for key in _DECIDERS if said.get(key)), "")
-    day = first_date(said.get("date", "")) or first_date(own.rpartition("/")[2][:14])
+    deciders = next((value for key, value in said.items() if key.startswith(_DECIDERS)), "")
+    people = (one.strip(" *_") for one in re.split(r",|;| and ", deciders))
     return ForeignRecord(
         key=own, title=_TITLE_RE.sub("", note.get("title") or heading), body=text,
-        type="rejection" if is_rejected else "decision", at=day,
-        tags=note.get_list("tags"), status="" if is_rejected else status,
-        attendees=tuple(one.strip(" *_") for one in re.split(r",|;| and ", deciders) if one.strip(" *_")),
-        supersedes=tuple(other for kind, other in relations if kind == "supersedes"),
+        type="rejection" if status == "rejected" else "decision", tags=note.get_list("tags"),
+        at=first_date(said.get("date", "")) or first_date(own.rpartition("/")[2][:14]),
+        status=status if status != "rejected" else "", attendees=tuple(filter(None, people)),
+        supersedes=tuple(one for kind, one in relations if kind == "supersedes"),
         superseded_by=by[-1] if by else "",
         relations=tuple(one for one in relations if not one[0].startswith("supersede")),
     )  # fmt: skip
@@ -123,8 +111,7 @@ def _pairs(note: Note) -> Iterator[tuple[str, str]]:
         if line.startswith("## "):
             section = line.strip("# \t").lower()
         elif line.strip() and section in ("", "status"):
-            pairs = [*_pair(line)]
-            yield from pairs or ([("status", line)] if section else [])
+            yield from [*_pair(line)] or ([("status", line)] if section else [])
 
 
 def _pair(line: str) -> Iterator[tuple[str, str]]:
