@@ -17,11 +17,8 @@ from cortex.importers.item import ForeignItem, ForeignMeeting, ForeignRecord
 
 _STAMP_RE = lazy_re(r"(20\d\d)-?(\d\d)-?(\d\d)[tT_-]?(\d\d)[:-]?(\d\d)[:-]?(\d\d)")
 _TIMES = ("created", "created_at", "timestamp", "captured_at", "at", "date")
-_TYPES = {
-    "stop": "progress",
-    "pre_compact": "progress",
-    "manual": "note",
-}  # of events -> of records
+# Of events -> of records.
+_TYPES = {"stop": "progress", "pre_compact": "progress", "manual": "note"}
 
 
 def accepts(path: str) -> bool:

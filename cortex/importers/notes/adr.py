@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from cortex.core.minutes.dates import first_date
 from cortex.core.model.note_status import split_heading
@@ -15,6 +16,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.importers.archive import open_archive
 from cortex.importers.item import ForeignItem, ForeignRecord
 
+_Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number -> key
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
 _NAME_RE = lazy_re(r"(?i)(?:.*/)?(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
 _SECTION_RE = lazy_re(
@@ -69,9 +71,7 @@ def _place(name: str) -> tuple[str, str]:
     return name.rpartition("/")[0], _NAME_RE.sub(r"\1", name).lstrip("0")
 
 
-def _record(
-    own: str, note: Note, folder: str, keys: Mapping[tuple[str, str], str]
-) -> ForeignRecord:
+def _record(own: str, note: Note, folder: str, keys: _Keys) -> ForeignRecord:
     heading, text = split_heading(note.text)
     said: dict[str, str] = {}
     relations: list[tuple[str, str]] = []

@@ -35,9 +35,7 @@ def accepts(path: str) -> bool:
 def read(path: str) -> Iterator[ForeignItem]:
     """Each journal and page as a note; a problem counts what else there is."""
     if not accepts(path):
-        raise InvalidInputError(
-            f"{path} is no graph of Logseq", "name the folder with logseq/ in it"
-        )
+        raise InvalidInputError(f"{path} is no graph of Logseq", "name the folder of logseq/")
     root = os.path.basename(os.path.abspath(path)).removesuffix(".zip")
     with open_archive(path) as archive:
         names = [one for one in archive.names(".md") if one.startswith(("journals/", "pages/"))]
@@ -49,9 +47,7 @@ def read(path: str) -> Iterator[ForeignItem]:
         others = Counter(one.partition("/")[0] for one in archive.names())
     others.subtract(name.partition("/")[0] for name in names)
     if what := ", ".join(f"{count} in {one}" for one, count in sorted(others.items()) if count):
-        yield Problem(
-            root, f"left out: {what}", "copy assets/ beside the notes; the rest is Logseq's"
-        )
+        yield Problem(root, f"left out: {what}", "copy assets/; the rest is Logseq's own")
 
 
 def _page(name: str) -> str:

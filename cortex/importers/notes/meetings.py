@@ -116,7 +116,8 @@ def _meeting(path: str, text: str, turns: Sequence[tuple[str, str]]) -> ForeignM
     stem = name.rpartition(".")[0]
     # Zoom's folder says title and date. Behind the names comes what stands before the first cue.
     named = stem if _title_of(stem) or not _DAY_RE.search(folder) else folder
-    found = _DAY_RE.search(named) or _DAY_RE.search(text[:1000].partition("-->")[0])
+    start = text[:1000].partition("-->")[0]
+    found = next(filter(None, map(_DAY_RE.search, (named, folder, start))), None)
     day = "-".join(found.groups()[:3]) if found else ""
     time = "T" + ":".join(part or "00" for part in found.groups()[3:]) if found and found[4] else ""
     title = _title_of(named)
