@@ -36,6 +36,7 @@ def variable(section: str, key: str) -> str:
 
 def _parse(text: str) -> Any:
     try:
-        return parse_toml(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except ValueError:
         return text
+    return value if isinstance(value, str | int | float | list) else text  # no date, no table

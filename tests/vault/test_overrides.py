@@ -113,6 +113,13 @@ def test_each_is_overruled_alone_and_a_wrong_value_names_its_variable(vault, mon
     assert told.value.hint == f"unset {name}"
 
 
+def test_a_text_that_looks_like_a_date_is_a_text(monkeypatch):
+    monkeypatch.setenv("CORTEX_SEMANTIC_MODEL", "2026-05-01")
+    assert user_settings.load_semantic({})[0].model == "2026-05-01"
+    monkeypatch.setenv("CORTEX_SEMANTIC_MODEL", '"12"')
+    assert user_settings.load_semantic({})[0].model == "12"
+
+
 def test_a_file_holds_where_no_variable_is_set(vault, monkeypatch):
     file = Path(vault.root, "cortex.toml")
     file.write_text(file.read_text() + "\n[remind]\nlines = 3\nthreshold = 0.9\n")
