@@ -25,7 +25,7 @@ from cortex.operations.care.init import InitResult
 from cortex.operations.care.review import ReviewResult
 from cortex.operations.care.status import StatusResult
 from cortex.operations.care.upgrade import UpgradeResult
-from cortex.operations.distill.distill import DistillResult
+from cortex.operations.distill.distill_plan import DistillResult
 from cortex.operations.distill.extract import ExtractResult
 from cortex.operations.exchange.import_ import ImportResult
 from cortex.operations.find.actions import ActionHit, MeetingHit, PlanHit
@@ -176,8 +176,11 @@ class Vault:
         print_prompt: bool = False,
         answer: str | None = None,
         answer_text: str | None = None,
+        topic: str = "",
+        rollup: bool = False,
+        project: str = "",
     ) -> DistillResult:
-        """Have a model of your own summarize sessions as records."""
+        """Have a model of your own summarize sessions as records, or many records as one."""
 
     def doctor(self, *, fix: bool = False) -> DoctorResult:
         """Report what is wrong with the vault, and how to fix it."""

@@ -136,6 +136,12 @@ def build_prompt(
     return "\n\n".join(said)
 
 
+def build_rollup(handle: str, records: Sequence[str]) -> str:
+    """The prompt that asks for one text of many records; the answer repeats the `handle`."""
+    instructions = _section("rollup").replace("{{handle}}", handle)
+    return f"{instructions}\n\n{_DELIMITER}\n{_inside([*records])}\n{_DELIMITER}\n"
+
+
 def build_question(text: str) -> str:
     """The prompt that asks for the memories in a text, of which the last 100,000 characters are sent."""
     instructions = _section("memories").replace("{{types}}", ", ".join(RECORD_TYPES[:11]))

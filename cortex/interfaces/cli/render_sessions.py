@@ -238,6 +238,7 @@ def distill(answer: Any) -> Iterable[str]:
         if answer.dry_run and session.parts:
             size = f"{format_count(session.parts, 'prompt')}, about {session.tokens:,} tokens"
             yield f"  {dim(size)}"
+            yield from (f"  {escape(id_)}" for id_ in session.originals)
         for id_ in session.records:
             yield f"  {escape(id_)}"
         for id_, command in session.staying:

@@ -61,10 +61,12 @@ def _ask_to_write_up(vault: Vault, caller: Caller, payload: HookEvent, place: Wo
     name, day = due
     with suppress(CortexError, OSError):
         unwritten.mark_asked(vault, caller, name)
-    prompt, answer = (cortex_command("distill", name, *words) for words in _WRITE_UP)
+    chosen = name.split(" ") if name.startswith("--") else [name]
+    what = f"The roll-up {name}" if name.startswith("--") else f"Session {name} of {day}"
+    prompt, answer = (cortex_command("distill", *chosen, *words) for words in _WRITE_UP)
     return wrap(
         CONTRACT,
-        f"Session {name} of {day} is not written up. When your task leaves time: `{prompt}`, then"
+        f"{what} is not written up. When your task leaves time: `{prompt}`, then"
         f" `{answer}` with your JSON; or the tool distill. Its person wants that.",
     )
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-from cortex.agents.process import GUARD_VARIABLE, IN_MODEL
 from cortex.core.distill.answer import (
     MAX_ANSWER_BYTES,
     SessionQuotes,
@@ -32,25 +31,30 @@ from cortex.core.model.problem import (
     CortexError,
     InvalidInputError,
     NotFoundError,
-    Problem,
     problem_of,
     reason_of,
 )
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
-from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.distill.distill_plan import (
+    DONE,
+    FAILED,
+    UP_TO_DATE,
+    WOULD,
+    DistilledSession,
     DistillPlan,
+    DistillResult,
     due_rows,
     is_within_limits,
     plan_session,
     records_of_rules,
 )
 from cortex.operations.distill.model_command import run_model
+from cortex.operations.distill.rollup import check_model, roll_up
 from cortex.operations.find.resolve_note import command
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.records.save import MIN_GLOBAL_CONFIDENCE, save
@@ -65,50 +69,14 @@ from cortex.vault.state import distill_log, unwritten
 from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.state.distill_log import DistillRun
 
-DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date", "failed"
-_SETTINGS_HINT = 'name it in {}: [distill] command = ["claude", "-p"]; or --print-prompt'
-
-
-class DistilledSession(NamedTuple):
-    """What was done about one session, or would be."""
-
-    session: str
-    title: str
-    outcome: str  # distilled, would be distilled, up to date, failed
-    parts: int  # prompts that it takes
-    tokens: int  # of these prompts, about
-    records: tuple[str, ...] = ()  # ids that came of it
-    dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
-    refused: tuple[str, ...] = ()  # the statements among them
-    left: int = 0  # prompts that are still to be answered by hand
-    staying: tuple[tuple[str, str], ...] = ()  # decisions of rules it did not name: id, command
-
-
-class DistillResult(NamedTuple):
-    """What was done about the sessions, or would be."""
-
-    sessions: tuple[DistilledSession, ...]
-    dollars: float  # what it cost, as far as the command says
-    dry_run: bool
-    prompt: str = ""  # of --print-prompt
-    problems: tuple[Problem, ...] = ()
-
 
 def distill(
-    vault: Vault,
-    caller: Caller,
-    sessions: list[str] | None = None,
-    *,
-    since: Since | None = None,
-    all: bool = False,
-    due: bool = False,
-    again: bool = False,
-    dry_run: bool = False,
-    print_prompt: bool = False,
-    answer: Annotated[str | None, OUTSIDE_PATH] = None,
-    answer_text: str | None = None,
-) -> DistillResult:
-    """Have a model of your own summarize sessions as records.
+    vault: Vault, caller: Caller, sessions: list[str] | None = None, *, since: Since | None = None,
+    all: bool = False, due: bool = False, again: bool = False, dry_run: bool = False,
+    print_prompt: bool = False, answer: Annotated[str | None, OUTSIDE_PATH] = None,
+    answer_text: str | None = None, topic: str = "", rollup: bool = False, project: str = "",
+) -> DistillResult:  # fmt: skip
+    """Have a model of your own summarize sessions as records, or many records as one.
 
     The model is a command that you name in your own settings, never in those of a vault: it reads a prompt
     on standard input and answers JSON. It is given the turns without secrets, branch, commits and the
@@ -122,6 +90,8 @@ def distill(
     days. A long session has several prompts, by hand smaller ones: each answer leads to the next. Records
     with the scope personal or global go to your own vault.
 
+    --topic and --rollup make one record of many, which stay, in the same ways; again where one is new.
+
     sessions: names of sessions, or the beginnings of names
     since: all sessions that went on after this: 7d, or a day
     all: all sessions
@@ -131,25 +101,33 @@ def distill(
     print_prompt: print the prompt of one session instead of asking
     answer: a file with the answer to that prompt; a single - reads standard input
     answer_text: the answer itself, a JSON object
+    topic: one record of those of this topic and below it; with since, of those since that day
+    rollup: one record of all of a project, or of those since a day
+    project: of that record; by default what the working directory says
 
-    Example: cortex distill 5f0c7a52 --dry-run
     Example: cortex distill --print-prompt 5f0c7a52 | claude -p | cortex distill 5f0c7a52 --answer -
     Example: cortex distill --since 7d
+    Example: cortex distill --topic decision --since 30d --dry-run
     """
     names = sessions or []
     modes = print_prompt + (answer is not None) + (answer_text is not None)
-    choices = bool(names) + all + due + (since is not None)
-    _check_choice(choices, len(names), by_hand=modes > 0, modes=modes + dry_run)
-    rows, problems = query_fresh(
-        vault,
-        caller,
-        lambda index: _choose_rows(vault, index, names, since=since, due=due, at=caller.now),
-    )
-    if modes and not dry_run:
-        said = answer_text if answer is None else _read_answer_file(caller, answer)
-        result = _by_hand(vault, caller, rows[0], said, again=again)
-    else:
-        result = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
+    said = _read_said(caller, answer, answer_text)
+    of_records = bool(topic) or rollup
+    choices = bool(names) + all + due + (of_records or since is not None)
+    _check_choice(choices, of_records or len(names), by_hand=modes > 0, modes=modes + dry_run)
+    if of_records:
+        return roll_up(
+            vault, caller, topic, since, project=project, said=said, by_hand=modes > 0, again=again,
+            dry_run=dry_run,
+        )  # fmt: skip
+    if project:
+        raise InvalidInputError("--project is of records", "give --topic TOPIC or --rollup with it")
+    choose = partial(_choose_rows, vault, names, since=since, due=due, at=caller.now)
+    rows, problems = query_fresh(vault, caller, choose)
+    result = (
+        _by_hand(vault, caller, rows[0], said, again=again) if modes and not dry_run
+        else _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
+    )  # fmt: skip
     sessions_ = (_with_staying(vault, caller, one) for one in result.sessions)
     return result._replace(sessions=tuple(sessions_), problems=(*problems, *result.problems))
 
@@ -168,7 +146,7 @@ def _with_staying(vault: Vault, caller: Caller, done: DistilledSession) -> Disti
 def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None:
     """Raise `InvalidInputError` unless sessions are chosen in one way, for one of the `modes`."""
     if by_hand and (named != 1 or chosen > 1):
-        message = "--print-prompt and --answer are of one session"
+        message = "--print-prompt and --answer are of one session, topic or roll-up"
         raise InvalidInputError(message, "cortex distill --print-prompt SESSION")
     if modes > 1:
         message = "--print-prompt, --answer and --dry-run exclude each other"
@@ -196,19 +174,15 @@ def _by_hand(
 
 def _take_answer(vault: Vault, caller: Caller, plan: DistillPlan, said: str) -> DistillResult:
     """What comes of an answer to the first of the parts."""
-    if not said.strip() or len(said) > MAX_ANSWER_BYTES:
-        size = f"longer than {MAX_ANSWER_BYTES:,} characters" if said.strip() else "empty"
-        raise InvalidInputError(f"the answer is {size}", "give the JSON object that the model said")
-    table = read_answer(said)
-    done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
+    done, _ = _keep_answer(vault, caller, plan, 0, table=read_answer(said), model="by hand")
     done = done._replace(left=len(plan.parts) - 1)
     return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
 
 
 def _choose_rows(
     vault: Vault,
-    index: IndexSession,
     names: Sequence[str],
+    index: IndexSession,
     *,
     since: int | None,
     due: bool,
@@ -227,13 +201,8 @@ def _ask_about(
 ) -> DistillResult:
     """Ask the user's model about sessions, one at a time; or say what would be asked."""
     settings, problems = user_settings.load_distill()
-    if os.environ.get(GUARD_VARIABLE) == IN_MODEL and not dry_run:
-        raise InvalidInputError("this runs in a model that distills", "answer its prompt")
-    if not settings.command and not dry_run:
-        if problems:
-            raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
-        hint = _SETTINGS_HINT.format(user_settings.settings_file())
-        raise NotFoundError("you have named no model that distills", hint)
+    if not dry_run:
+        check_model(settings, problems)
     if dry_run:
         plans = [plan_session(vault, caller, row, again=again) for row in rows]
         return DistillResult(tuple(map(_preview, plans)), 0.0, True, "", tuple(problems))
@@ -273,15 +242,9 @@ def _ask_about(
 
 
 def _ask_part(
-    vault: Vault,
-    caller: Caller,
-    plan: DistillPlan,
-    number: int,
-    *,
-    settings: user_settings.DistillSettings,
-    run: DistillRun,
-    waiting: Callable[[], None],
-) -> tuple[DistilledSession, Distillation, float]:
+    vault: Vault, caller: Caller, plan: DistillPlan, number: int, *,
+    settings: user_settings.DistillSettings, run: DistillRun, waiting: Callable[[], None],
+) -> tuple[DistilledSession, Distillation, float]:  # fmt: skip
     """Ask about one part of a session and keep what is believed; every run is logged. Returns also
     what it cost, in dollars; `waiting` is called again and again until the model has answered."""
     began = time.monotonic()
@@ -305,14 +268,8 @@ def _ask_part(
 
 
 def _keep_answer(
-    vault: Vault,
-    caller: Caller,
-    plan: DistillPlan,
-    number: int,
-    *,
-    table: dict[str, object],
-    model: str,
-) -> tuple[DistilledSession, Distillation]:
+    vault: Vault, caller: Caller, plan: DistillPlan, number: int, *, table: dict[str, object], model: str,
+) -> tuple[DistilledSession, Distillation]:  # fmt: skip
     """Keep what is believed of an answer as an event, and make its records."""
     known = [id_ for id_, _ in (*plan.context.known, *plan.context.own)]
     quotes = SessionQuotes(plan.events, beside=str(plan.context))
@@ -376,13 +333,19 @@ def _preview(plan: DistillPlan) -> DistilledSession:
     return DistilledSession(name, plan.row.title, outcome, len(plan.parts), tokens)
 
 
-def _read_answer_file(caller: Caller, answer: str) -> str:
-    """The answer in a file, or in a text that was read from standard input."""
-    if not answer.strip() or "{" in answer or "\n" in answer:
-        return answer
-    path = os.path.join(caller.cwd, os.path.expanduser(answer))
-    if not os.path.isfile(path):
-        message = f"{shorten(answer, 100)!r} is neither a file nor a JSON object"
-        hint = "give what the model said, or a file with it; a single - reads it from stdin"
-        raise NotFoundError(message, hint)
-    return files.read_bounded(path, 2 * MAX_ANSWER_BYTES, follow=True).decode("utf-8", "replace")
+def _read_said(caller: Caller, answer: str | None, said: str | None) -> str | None:
+    """The answer: given as it is, or in a file or in a text that was read from standard input."""
+    if answer is not None and answer.strip() and "{" not in answer and "\n" not in answer:
+        path = os.path.join(caller.cwd, os.path.expanduser(answer))
+        if not os.path.isfile(path):
+            message = f"{shorten(answer, 100)!r} is neither a file nor a JSON object"
+            hint = "give what the model said, or a file with it; a single - reads it from stdin"
+            raise NotFoundError(message, hint)
+        answer = files.read_bounded(path, 2 * MAX_ANSWER_BYTES, follow=True).decode(
+            "utf-8", "replace"
+        )
+    said = said if answer is None else answer
+    if said is not None and not 0 < len(said.strip()) <= MAX_ANSWER_BYTES:
+        size = f"longer than {MAX_ANSWER_BYTES:,} characters" if said.strip() else "empty"
+        raise InvalidInputError(f"the answer is {size}", "give the JSON object that the model said")
+    return said

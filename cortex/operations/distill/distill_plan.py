@@ -19,7 +19,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import BY_RULES, Distillation, standing_distillations
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.note import Note
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.iso_time import epoch_seconds
@@ -44,10 +44,40 @@ _MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
 # Of a record's title that the session must hold to be named as known.
 _MIN_TITLE_WORDS, _MIN_TITLE_SHARE = 3, 0.5
 _GIT_TIMEOUT_SECONDS = 5.0
-_HAND_TOKENS = 18_000  # of a part: Claude Code shows 25,000 of an answer, with all around it
+HAND_TOKENS = 18_000  # of a part: Claude Code shows 25,000 of an answer, with all around it
 _RECENT_SECONDS, _QUIET_SECONDS = 2 * 24 * 3600, 600
 _MIN_TOKENS = 300  # of what a model is asked about by itself
 _MAX_FAILURES = 2  # of one session in a day
+
+
+DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date", "failed"
+WAITS = "waits for the next agent"
+
+
+class DistilledSession(NamedTuple):
+    """What was done about one session or roll-up, or would be."""
+
+    session: str  # of a roll-up the options that choose its records
+    title: str
+    outcome: str  # one of the words above; of a roll-up also what `save` says, and WAITS
+    parts: int  # prompts that it takes
+    tokens: int  # of these prompts, about
+    records: tuple[str, ...] = ()  # ids that came of it
+    dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
+    refused: tuple[str, ...] = ()  # the statements among them
+    left: int = 0  # prompts that are still to be answered by hand
+    staying: tuple[tuple[str, str], ...] = ()  # decisions of rules it did not name: id, command
+    originals: tuple[str, ...] = ()  # ids of the records that a roll-up is made of
+
+
+class DistillResult(NamedTuple):
+    """What was done about the sessions, or would be."""
+
+    sessions: tuple[DistilledSession, ...]
+    dollars: float  # what it cost, as far as the command says
+    dry_run: bool
+    prompt: str = ""  # of --print-prompt
+    problems: tuple[Problem, ...] = ()
 
 
 class DistillPlan(NamedTuple):
@@ -79,7 +109,7 @@ def plan_session(
     answers = [one for _, one in standing_distillations(all_events) if one.model != BY_RULES]
     standing = [] if again else answers
     end = max((id_ for one in standing for id_ in one.covers), default="")
-    tokens = _HAND_TOKENS if by_hand else TURN_TOKENS
+    tokens = HAND_TOKENS if by_hand else TURN_TOKENS
     left = max(1, MAX_PARTS * TURN_TOKENS // tokens - len(standing))
     parts = plan_parts([event for event in turns if event.id > end], left, tokens)
     words = token_set(" ".join(part.text for part in parts)[:200_000])
