@@ -68,6 +68,18 @@ SOURCES: dict[str, Source] = {
     "mcp-memory": Source("memories.mcp_memory", "entities of MCP's memory server → records"),
     "basic-memory": Source("memories.basic_memory", "notes → records", ("~/basic-memory",)),
     # Any folder of notes is one of these: it comes last.
+    "gemini": Source(
+        "chats.gemini", "chats of Gemini CLI, with titles → sessions", ("~/.gemini/tmp",)
+    ),
+    "chatgpt": Source("chats.chatgpt", "conversations of an export → sessions"),
+    "claude-ai": Source(
+        "chats.claude_ai", "conversations → sessions, projects' documents and memories → records"
+    ),
+    "opencode": Source(
+        "chats.opencode",
+        "sessions of agents and subagents, with titles → sessions",
+        ("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
+    ),
     "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
 }
 

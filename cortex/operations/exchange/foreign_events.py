@@ -30,7 +30,13 @@ from cortex.core.text.strings import (
     shorten,
     slugify,
 )
-from cortex.hosts.transcript_item import project_relative_path, tagged_lines
+from cortex.hosts.transcript_item import (
+    MAX_COMMAND_CHARS,
+    is_noteworthy,
+    project_relative_path,
+    redacted_line,
+    tagged_lines,
+)
 from cortex.importers.item import ForeignMeeting, ForeignRecord, ForeignSession, ForeignTurn, When
 from cortex.operations.capture.capture import clean_tags
 from cortex.operations.capture.sanitize import sanitize_name
@@ -237,7 +243,11 @@ def _turn_summary(turn: ForeignTurn, folder: str, prompts: str) -> TurnSummary:
         project_relative_path(path, folder, folder) if os.path.isabs(path) else path
         for path in turn.files
     )
+    told = (run for run in turn.commands if run.outcome != "ok" or is_noteworthy(run.line))
+    commands = (
+        run._replace(line=shorten(redacted_line(run.line), MAX_COMMAND_CHARS)) for run in told
+    )
     return TurnSummary(
         turn_summary.format_utterances(said), tuple(dict.fromkeys(tagged)),
-        tuple(dict.fromkeys(filter(None, map(one_line, paths)))), turn.commands,
+        tuple(dict.fromkeys(filter(None, map(one_line, paths)))), tuple(commands),
     )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Claude.ai: conversations, what projects are told, and what is remembered, of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from cortex.importers.chats import turns
+from cortex.importers.item import ForeignItem, ForeignRecord, ForeignTurn, Row
+
+# Since 2026 each project and memory is a file of its own, and they lie in archives of their own.
+_NAMES = r"(?:^|/)(?:conversations|projects|memories)(?:[^/]*|/[^/]+)\.json$"
+_KEYS = r'"(?:chat_messages|prompt_template|docs|conversations_memory|project_memories)"\s*:'
+
+
+def accepts(path: str) -> bool:
+    """Whether it is such an export: a zip, a folder, or one of its files."""
+    return turns.holds(path, _NAMES, _KEYS)
+
+
+def read(path: str) -> Iterator[ForeignItem]:
+    """Its conversations as sessions, the rest as records. Files are named, not taken."""
+    return turns.make_items(turns.read_rows(path, _NAMES), partial(_items, {}))
+
+
+def _items(projects: dict[str, str], row: Row) -> Iterator[ForeignItem]:
+    """What is made of an object. `projects` gets their names, which come before memories of them."""
+    if "chat_messages" in row:
+        yield from _conversation(row)
+    elif "docs" in row or "prompt_template" in row:
+        projects[row["uuid"]] = name = row["name"]
+        prompt = {"filename": f"Instructions of {name}", "content": row.get("prompt_template")}
+        for one in (row | prompt, *(row.get("docs") or ())):
+            at, body = one.get("created_at") or row.get("created_at"), one.get("content") or ""
+            if body.strip() and not row.get("is_starter_project"):
+                title = one.get("filename") or ""
+                yield ForeignRecord(one["uuid"], title, body, "reference", at, project=name)
+    elif "conversations_memory" in row or "project_memories" in row:
+        told = {"": row.get("conversations_memory") or "", **(row.get("project_memories") or {})}
+        for key, text in told.items():
+            title, topic = "What Claude.ai remembers", f"claude-ai/memory-{key}".rstrip("-")
+            if text.strip():
+                name = projects.get(key, "")
+                yield ForeignRecord(topic, title, text, "reference", project=name, topic=topic)
+    else:
+        raise ValueError(f"it has a form that is not known: {', '.join(row)[:200]}")
+
+
+def _conversation(row: Row) -> Iterator[ForeignItem]:
+    said = {one["uuid"]: one for one in row["chat_messages"]}
+    parents = {key: one.get("parent_message_uuid") for key, one in said.items()}
+    keys = list(said)
+    if any(parent in said for parent in parents.values()):  # it has branches: the latest is shown
+        keys = turns.branch_to(max(said, key=lambda key: str(said[key].get("created_at"))), parents)
+    messages, about = (_message(said[key]) for key in keys), {"title": row.get("name")}
+    return turns.session(row["uuid"], messages, at=row.get("created_at"), **about)
+
+
+def _message(one: Row) -> ForeignTurn:
+    # Another block is a thought, or of a tool; without any the text stands alone.
+    texts = [part.get("text") for part in one.get("content") or () if part.get("type") == "text"]
+    files = (*(one.get("attachments") or ()), *(one.get("files") or ()))
+    names = (f"[file: {file.get('file_name')}]" for file in files)
+    words = (*(texts or [one.get("text")]), *names)
+    is_person = one["sender"] == "human"
+    return turns.message(one["uuid"], one.get("created_at"), is_person, (w or "" for w in words))
