@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _MARK = "<!-- From here on"
-_VERB_RE = re.compile(r"^### cortex ([a-z]+)$", re.MULTILINE)
+_VERB_RE = re.compile(r"^### cortex ([a-z-]+)$", re.MULTILINE)
 _ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `(cortex .*?)` \|$", re.MULTILINE)
 _PARAMETER_RE = re.compile(r"^- `(.+)`: (.*)$")
 _ENTRY = ".TP 19"  # a verb and what it does, in one line
@@ -77,7 +77,7 @@ def manual_pages(text: str, version: str, day: str) -> Iterator[tuple[str, str]]
         for verb, about in zip(parts[::2], parts[1::2], strict=True):
             summary, lines = _verb_lines(verb, about)
             has_page = heading == groups[0]
-            name = rf"\fBcortex\-{verb}\fR(1)" if has_page else f".B cortex {verb}"
+            name = rf"\fBcortex\-{verb}\fR(1)" if has_page else f".B cortex {_roff(verb)}"
             overview += [_ENTRY, name, _roff(summary)]
             if has_page:
                 yield f"cortex-{verb}.1", _page(f"cortex-{verb}", version, day, lines)

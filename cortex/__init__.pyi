@@ -43,6 +43,7 @@ from cortex.operations.projects.promote import PromoteResult
 from cortex.operations.records.capture import CaptureAnswer
 from cortex.operations.records.change_record import RecordChange
 from cortex.operations.records.consolidate import ConsolidateResult
+from cortex.operations.records.index_code import IndexResult
 from cortex.operations.records.lifecycle import LifecyclePass, PruneResult
 from cortex.operations.records.new import NewResult
 from cortex.operations.records.relate import RelationChange
@@ -283,6 +284,11 @@ class Vault:
         dry_run: bool = False,
     ) -> ImportResult:
         """Take over what other systems remember, or see what there is."""
+
+    def index_code(
+        self, path: Iterable[str], *, language: str = "", project: str = "", dry_run: bool = False
+    ) -> IndexResult:
+        """Remember source code: what files hold, and the code itself."""
 
     def init(
         self,

@@ -127,9 +127,9 @@ def test_sql_and_engines_are_known_to_the_index_and_to_who_reads_foreign_databas
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_stands_in_a_file_of_its_name_or_of_a_verb_that_it_is_like(verb) -> None:
     module, function = VERBS[verb]
-    assert verb == function.rstrip("_")
-    stem = module.rpartition(".")[2].rstrip("_")
-    assert VERBS[stem] == (module, VERBS[stem][1])
+    assert verb == function.rstrip("_").replace("_", "-")
+    like = module.rpartition(".")[2].rstrip("_").replace("_", "-")
+    assert VERBS[like] == (module, VERBS[like][1])
 
 
 def test_every_event_type_has_a_handler_and_the_format_names_it() -> None:

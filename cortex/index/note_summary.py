@@ -19,6 +19,8 @@ from cortex.core.minutes.note_items import (
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
 from cortex.core.model.note_status import (
+    CODE_TYPES,
+    RAW_CODE,
     SET_ASIDE_STATUSES,
     TEMPLATE,
     TIER_CURRENT,
@@ -108,7 +110,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         when=one_line(note.get("date")),
         problems=(*problems, *_long_problems(note, path, body)),
         briefing_items=()
-        if is_trail or is_replaced_by_distillation(note)
+        if is_trail or is_replaced_by_distillation(note) or source.type in CODE_TYPES
         else tuple(item_lines_of(source)),
         link_names=link_names_of(source.id, path),
         title_keys=() if is_trail else title_keys_of(title, path, aliases),
@@ -117,6 +119,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         own_items=(),
         done_action_ids=ticked,
         sketch=_sketch(source.type, tier, title, own_text),
+        is_raw_code=RAW_CODE in (source.type, note.get("record")),
     )
     return summary, scanned
 
@@ -200,7 +203,8 @@ def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     status = one_line(note.get("status")).lower()
     if path.startswith(f"{BRIEFINGS_FOLDER}/") or _is_page(note, path) or _is_run(note, path):
         return status, TIER_TRAIL
-    return status, TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
+    is_aside = status in SET_ASIDE_STATUSES or note.get("type") in CODE_TYPES
+    return status, TIER_SET_ASIDE if is_aside else TIER_CURRENT
 
 
 def _is_page(note: notes.Note, path: str) -> bool:

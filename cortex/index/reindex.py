@@ -243,11 +243,11 @@ def make_documents(number: int, note: NoteSummary) -> list[Document]:
 
 def passage_texts(note: NoteSummary) -> list[str]:
     """The text of each passage that the full-text index has of a note, in the same order, with the
-    words that say what it is about; none of pages and events that only repeat others."""
+    words that say what it is about; none of raw code, and of pages and events that only repeat others."""
     found = passages(note.body)
     title = note.row.title
-    if not found:
-        return [title] if note.row.tier != TIER_TRAIL else []
+    if not found or note.is_raw_code:
+        return [title] if note.row.tier != TIER_TRAIL and not note.is_raw_code else []
     heads = ("\n".join(dict.fromkeys([title, *one.around.split("\n")])) for one in found)
     return [
         f"{head}\n{one.text}"[:_MAX_EMBEDDED_CHARS] for head, one in zip(heads, found, strict=True)

@@ -122,7 +122,7 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
                 Parameter(name, kind, default, is_option, meaning, required, touches=touches)
             )
     return Declaration(
-        name=function.__name__.rstrip("_"),
+        name=function.__name__.rstrip("_").replace("_", "-"),
         summary=text.summary,
         description="\n\n".join(text.prose),
         parameters=tuple(parameters),

@@ -86,7 +86,7 @@ class OpenVault:
 
 
 def _method_name(verb: str) -> str:
-    return "import_" if verb == "import" else verb
+    return "import_" if verb == "import" else verb.replace("-", "_")
 
 
 for _verb in VERBS.keys() - {*_NOT_METHODS}:

@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "plan": ("operations.find.actions", "plan"),
     "new": ("operations.records.new", "new"),
     "import": ("operations.exchange.import_", "import_"),
+    "index-code": ("operations.records.index_code", "index_code"),
     "normalize": ("operations.upkeep.normalize", "normalize"),
     "retry": ("operations.records.restore", "retry"),
     "extract": ("operations.distill.extract", "extract"),

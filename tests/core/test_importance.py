@@ -90,7 +90,7 @@ def test_the_table_of_kinds_is_the_one_that_is_used() -> None:
     assert {row[0]: float(row[3]) for row in rows if row[3] not in ("", "none")} == HALF_LIFE_DAYS
     assert {row[0] for row in rows if row[3] == "none"} == NON_DECAYING_TYPES - {
         "code",
-        "code_description",
+        "code-description",
     }
     for number in (
         importance.FADED_CONFIDENCE,

@@ -578,7 +578,7 @@ def test_every_verb_is_a_command_a_tool_an_address_and_a_method():
     tools = {tool.verb for tool in known_tools().values()}
     addresses = {one.verb for one in routes.all_routes() if one.path.startswith(routes.VERBS_PATH)}
     assert addresses == tools == VERBS.keys() - VERBS_WITHOUT_TOOL.keys()
-    methods = {name.rstrip("_") for name in dir(OpenVault)}
+    methods = {name.rstrip("_").replace("_", "-") for name in dir(OpenVault)}
     assert VERBS.keys() - methods == NO_METHOD.keys() & VERBS.keys()
 
 

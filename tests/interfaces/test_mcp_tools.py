@@ -96,6 +96,7 @@ CLOSED = {
     "brief into": "a setting of the person",
     "import sources": "a path outside the vault",
     "import path": "a path outside the vault",
+    "index-code path": "a path outside the vault",
     "serve token_file": "a path outside the vault",
     "web token_file": "a path outside the vault",
     "extract model": "a program that is run",

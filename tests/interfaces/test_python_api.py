@@ -35,10 +35,11 @@ def test_each_verb_is_a_method_with_its_own_signature(vault) -> None:
     opened = Vault(vault.root)
     assert opened.root == vault.root
     names = {name for name in dir(opened) if not name.startswith("_") and name != "root"}
-    assert {name.rstrip("_") for name in names} == {*VERBS, "update"} - NOT_THERE
+    verbs = {name.rstrip("_").replace("_", "-") for name in names}
+    assert verbs == {*VERBS, "update"} - NOT_THERE
     for name in names - {"update"}:  # a name of `revise`
         method = getattr(opened, name)
-        function = load_verb(name.rstrip("_"))
+        function = load_verb(name.rstrip("_").replace("_", "-"))
         assert method.__doc__ == function.__doc__
         signature = inspect.signature(method)
         assert {*signature.parameters} == {one.name for one in declaration_of(function).parameters}
@@ -212,7 +213,8 @@ def method_of(name: str, verb: str, answers: set[type]) -> str:
 
 def written_stub() -> str:
     answers: set[type] = {Hit, Agent, Facet, RunConfig, Problem}
-    names = {verb: "import_" if verb == "import" else verb for verb in VERBS.keys() - NOT_THERE}
+    names = {verb: verb.replace("-", "_") for verb in VERBS.keys() - NOT_THERE}
+    names["import"] = "import_"
     every = [*((name, verb) for verb, name in names.items()), ("update", "revise")]
     methods = "\n".join(method_of(name, verb, answers) for name, verb in sorted(every))
     lines = {f"from {one.__module__} import {one.__name__}" for one in answers}

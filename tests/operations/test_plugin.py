@@ -30,8 +30,10 @@ def derived(name: str, text: str) -> str:
     if name == "plugin.json":
         return re.sub(r'"version": "[^"]*"', f'"version": "{__version__}"', text)
     if name == "SKILL.md":
-        return re.sub(r"^- `cortex ([a-z]+)[^`]*`: .*", _command_line, text, flags=re.MULTILINE)
-    if found := re.search(r"Bash\(cortex ([a-z]+):", text):  # the first command is what it is about
+        return re.sub(r"^- `cortex ([a-z-]+)[^`]*`: .*", _command_line, text, flags=re.MULTILINE)
+    if found := re.search(
+        r"Bash\(cortex ([a-z-]+):", text
+    ):  # the first command is what it is about
         summary = declaration_of(load_verb(found[1])).summary
         return re.sub(
             r"^description: .*",
@@ -138,7 +140,7 @@ def test_each_command_in_them_is_understood(name) -> None:
         assert called in VERBS, line
         if words:
             assert arguments.parse(declaration_of(load_verb(called)), words) is not None, line
-    allowed = re.findall(r"Bash\((cortex [a-z ]+):\*\)", head)
+    allowed = re.findall(r"Bash\((cortex [a-z -]+):\*\)", head)
     assert {line.split()[1] for line in allowed} <= set(VERBS)
     assert not allowed or all(line.startswith(tuple(allowed)) for line in lines)
 

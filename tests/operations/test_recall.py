@@ -205,8 +205,8 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
         "---\nid: old\ntype: decision\nproject: p\ncreated: 2020-01-01T10:00:00Z\npinned: true\n---\n\nx\n"
     )
     access_log.append(vault, caller, "show", ["note-0000"])
-    (folder / "code.md").write_text(
-        "---\nid: code\ntype: code\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n"
+    (folder / "shape.md").write_text(
+        "---\nid: shape\ntype: architecture\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n"
     )
     answer = recall(vault, caller, number=200)
     assert {"old", "note-0000"} <= set(ids(answer))
@@ -218,7 +218,7 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
         caller.progress,
         lambda index: [one.id for one in select_for_ranking(vault, index, NoteFilter(tiers=(0,)))],
     )
-    assert {"old", "code", "note-0000"} <= set(held)  # code endures too
+    assert {"old", "shape", "note-0000"} <= set(held)  # architecture endures too
     assert len(held) < MAX_RANKED
 
 

@@ -1,7 +1,7 @@
 """What hot paths know of notes: statuses and tiers, limits and marks of search, names and headings."""
 
 TIER_CURRENT = 0
-TIER_SET_ASIDE = 1  # superseded, archived, pruned or deleted
+TIER_SET_ASIDE = 1  # superseded, archived, pruned or deleted; of a type of `CODE_TYPES`
 TIER_TRAIL = 2  # events and briefings: what records came from, and what is made of them
 
 TEMPLATE = "template"  # status of a note that a template of Obsidian is: no note of its own
@@ -25,6 +25,9 @@ KEY_ORDER = (
     "closed", "confidence", "priority", "pinned", "supersedes", "superseded_by", "contradicts",
     "refines", "derived_from", "source_of", "relations", "imported_from", "provenance",
 )  # fmt: skip
+
+# Types of records about source code. Of raw code no vector is made, and no model is told it.
+CODE_TYPES = RAW_CODE, CODE_DESCRIPTION = ("code", "code-description")
 
 # A file that begins so is UTF-16: no note, but its words can be found.
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")

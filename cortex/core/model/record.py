@@ -33,7 +33,7 @@ _LEADING_WORDS = {
 # Further words for a type where one is asked for, but not at the beginning of a text.
 _TYPE_WORDS = {
     **_LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
-    "lessons": "learning", "error": "bugfix", "convention": "pattern",
+    "lessons": "learning", "error": "bugfix", "convention": "pattern", "code": "code", "code_description": "code-description", "code-description": "code-description",
 }  # fmt: skip
 _MAX_EVENT_LINKS = 100
 _MAX_REPEATED_TITLES = 5

@@ -17,7 +17,7 @@ _MAX_SUGGESTED_WORDS = 8  # of a text that has no title
 # family -> the type of record that it is about
 TYPE_OF_FAMILY = {
     "architecture": "architecture", "bug": "bugfix", "decision": "decision", "pattern": "pattern",
-    "config": "config", "discovery": "discovery", "learning": "learning",
+    "config": "config", "discovery": "discovery", "learning": "learning", "code-description-of": "code-description", "code-of": "code",
 }  # fmt: skip
 
 _FAMILY_OF_TYPE = {

@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400
 
 # Seed 003 lets architecture, decisions and code not decay, seed 002 decisions and rejections.
 NON_DECAYING_TYPES = frozenset(
-    {"decision", "rejection", "architecture", "code_description", "code"}
+    {"decision", "rejection", "architecture", "code-description", "code"}
 )
 
 # Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed

@@ -72,6 +72,7 @@ class NoteSummary(NamedTuple):
     entities: tuple[Entity, ...]
     own_items: tuple[OwnItem, ...]  # of a person's own note: tasks, decisions, the meeting
     done_action_ids: tuple[str, ...]  # ids of actions that its ticked tasks say are done
+    is_raw_code: bool  # a record of it, or the event of one: it gets no vectors
     sketch: bytes  # of the words of its title and text; empty for notes that are not compared
     content_hash: bytes = b""  # of its bytes; empty when it could not be read
     index_digest: bytes = b""  # of its documents in the full-text index

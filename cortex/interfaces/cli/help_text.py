@@ -23,7 +23,7 @@ GROUPS = {
     "For people": tuple(name for names in PEOPLE.values() for name in names),
     "For agents, and who sets them up": (
         "hooks", "mcp", "serve", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
-        "reflect", "extract", "distill", "run", "agents", "trust", "tick", "costs",
+        "reflect", "extract", "distill", "index-code", "run", "agents", "trust", "tick", "costs",
     ),
     "To look after records and the vault": (
         "doctor", "review", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",

@@ -50,6 +50,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "heal": lambda answer: answer.stale,
     "import": lambda answer: answer.problems or not answer.found,
     "mcp": lambda answer: any(one.fault for one in answer.changes),
+    "index-code": lambda answer: not answer.sources,
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not (answer.projects or answer.name or answer.merge),

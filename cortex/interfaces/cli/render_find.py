@@ -59,6 +59,7 @@ def search(answer: Any) -> Iterable[str]:
 def _hit_lines(hit: Any) -> Iterable[str]:
     whose = ("(personal)",) if hit.vault == "personal" else ()
     yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
+    yield from [f"  {yellow(f'⚠ {hit.doubt}')}"] * bool(hit.doubt)
     if hit.why:
         yield f"  {dim('why', *_why(hit.why))}"
     if hit.others:
@@ -176,6 +177,7 @@ def show(answer: Any) -> Iterable[str]:
         yield from _score_lines(answer)
         return
     yield escape(answer.text.removesuffix("\n"), lines=True)
+    yield from [yellow(f"⚠ {answer.doubt}")] * bool(answer.doubt)
     if answer.vault == "personal":
         yield dim("(personal)", path(answer.file))
     if answer.cut:

@@ -338,3 +338,13 @@ def _project_merge_lines(answer: Any) -> Iterable[str]:
         yield dim(hint(f"undo: {answer.next}"))
     else:
         yield f"nothing is changed yet{hint(f': {answer.next}')}"
+
+
+def index_code(answer: Any) -> Iterable[str]:
+    counts = ", ".join(f"{len(titles):,} {one}" for one, titles in answer.records.items())
+    files = f"{format_count(answer.sources, 'source file')} of {escape(answer.project)}"
+    yield f"{files}: {'would be ' * answer.dry_run}{counts}"
+    yield from (dim(f"left out: {answer.left_out[why]:,} {why}") for why in answer.left_out)
+    for one in ("created", "updated", "archived"):
+        yield from (f"  {dim(one)}  {escape(title)}" for title in answer.records[one][:_MAX_LISTED])
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)

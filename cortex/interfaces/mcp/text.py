@@ -51,6 +51,7 @@ def answer_text(
     if tool.verb == "show" and not answer.parts:  # whose file would be printed
         text = answer.text.replace(f"aliases: [{answer.title}]\n", "", 1)  # once more its title
         text = _EVENTS_RE.sub(r"\1", text).replace("provenance:\n---\n", "---\n", 1)
+        text = f"⚠ {answer.doubt}\n\n{text}" if answer.doubt else text
     else:
         if tool.verb == "status":
             answer = answer._replace(vault=os.path.basename(root))

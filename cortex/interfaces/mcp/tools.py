@@ -22,6 +22,7 @@ VERBS_WITHOUT_TOOL = {
     "erase": "takes away for good, which a person decides",
     "tick": "starts what a person has scheduled; a timer and the watcher call it",
     "import": "reads what agents wrote elsewhere on this machine",
+    "index-code": "reads files wherever they lie",
     "init": "makes a vault in a folder that a person chooses",
     "merge": "reads three files wherever they lie",
     "edit": "starts a person's editor",

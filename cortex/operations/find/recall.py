@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
+from cortex.core.model.note_status import CODE_TYPES, TIER_CURRENT, TIER_SET_ASIDE
 from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse
@@ -312,7 +312,7 @@ def _note_filter(index: IndexSession, request: _RecallRequest) -> NoteFilter:
     return NoteFilter(
         tiers=KNOWLEDGE_TIERS if everything else (TIER_CURRENT,),
         is_told=is_record and not request.with_own,
-        not_types=("session", "briefing") if is_record else (),
+        not_types=("session", "briefing", *CODE_TYPES) if is_record else CODE_TYPES[:1],
         projects=(request.project,) if request.project else None,
         is_cross_project=scope == "area",
         types=("meeting",) if scope == "meetings" else None,

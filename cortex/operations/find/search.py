@@ -22,6 +22,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches, with_project_names
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
 from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, read_text
+from cortex.operations.find.verify_claims import find_code_doubt
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -131,7 +132,7 @@ def _build_result(
     query = request.query
     ranked = _merge_hits(request, parts)
     terms = next((part.ranked.terms for part in parts if part.ranked.terms), {})
-    hits = _build_hits(ranked, request, terms)
+    hits = _build_hits(caller, ranked, request, terms)
     dropped = sum(part.ranked.dropped_count for part in parts)
     known = (problem for part in parts for problem in part.problems)
     problems = [*_query_problems(query), *known, *problems]
@@ -184,8 +185,8 @@ def _query_problems(query: Query) -> Iterator[Problem]:
 
 
 def _build_hits(
-    ranked: list[tuple[_VaultHits, RankedNote]], request: SearchRequest, terms: dict[str, float]
-) -> tuple[Hit, ...]:
+    caller: Caller, ranked: list[tuple[_VaultHits, RankedNote]], request: SearchRequest, terms: dict[str, float]
+) -> tuple[Hit, ...]:  # fmt: skip
     wanted = snippets.looked_for(terms, request.query.phrases)
     hits = []
     for part, one in ranked:
@@ -193,7 +194,8 @@ def _build_hits(
         others = one.others[:_MAX_OTHERS]
         refs = tuple(NoteRef(row.id, row.type, row.title, row.path) for row in others)
         why = _explain(part.vault, one, wanted) if request.explain else {}
-        hits.append(hit._replace(others=refs, why=why))
+        doubt = find_code_doubt(part.vault, caller, one.row)
+        hits.append(hit._replace(others=refs, why=why, doubt=doubt))
     return tuple(hits)
 
 

@@ -15,6 +15,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
 from cortex.operations.find.resolve_note import find_one
+from cortex.operations.find.verify_claims import find_code_doubt
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
@@ -42,6 +43,7 @@ class ShownNote(NamedTuple):
     last_use: str = ""  # UTC; empty when it was never used here
     lifecycle: str = ""  # what a pass would do with it, and why
     version: str = ""  # of the text; `revise` with it changes no other
+    doubt: str = ""  # of code: why it may not hold any more
 
 
 def show(
@@ -85,7 +87,8 @@ def show(
     problems, file = notes.read(data, row.path).problems, os.path.join(vault.root, row.path)
     whose = "project" if vault is project else "personal"
     answer = ShownNote(*named, text, problems, cut, whose, file)
-    return answer._replace(version="" if cut else version_of(data))
+    doubt = find_code_doubt(vault, caller, row)
+    return answer._replace(version="" if cut else version_of(data), doubt=doubt)
 
 
 def version_of(data: bytes) -> str:

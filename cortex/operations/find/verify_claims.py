@@ -17,19 +17,25 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import CODE_TYPES
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue import NoteRow
+from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.find.hits import read_text
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.branches import RepositoryRefs
+from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 
 if TYPE_CHECKING:
     from cortex.core.extract.claims import RecordClaims
 
-MAX_CLAIMS = 200
+MAX_CLAIMS, MAX_SOURCE_BYTES = 200, 1_000_000
 TIMEOUT_SECONDS = 2.0  # for one call of git; a history of 5,000 commits takes 0.1
 _NOW = "9999"  # the time of what no commit has yet
 _MAX_PATHS = 40  # paths that git is asked for
@@ -51,10 +57,9 @@ _MANIFESTS = frozenset([
     "flake.nix", "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini",
     "justfile", "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt",
 ])  # fmt: skip
-_SKIPPED_FOLDERS = [
-    "node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages",
-    "third_party",
-]  # fmt: skip
+SKIPPED_FOLDERS = frozenset([
+    "node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages", "third_party",
+])  # fmt: skip
 
 
 class ClaimCheck(NamedTuple):
@@ -111,6 +116,22 @@ def find_contradictions(
         problems.append(Problem("git", why, error.hint))
     in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
     return ClaimCheck(in_doubt, tuple(project.stamps.items()), tuple(problems), edited)
+
+
+def find_code_doubt(vault: Vault, caller: Caller, row: NoteRow) -> str:
+    """Why what a record says of code may not hold; empty of others, and from outside of its project."""
+    if row.type not in CODE_TYPES or row.project != resolve_project(vault, caller, ""):
+        return ""
+    from cortex.core.extract.code_units import SOURCE_RE, code_notes  # noqa: PLC0415  Python's parser
+
+    found, around = SOURCE_RE.search(read_text(vault, row)), checkout.find_repository(caller.cwd)
+    path, language, digest = found.groups() if found else ("", "", "")
+    file = os.path.join(around.top if around else caller.cwd, path)
+    data = files.read_bounded(file, MAX_SOURCE_BYTES + 1)
+    now = code_notes(path, data.decode("utf-8", "replace"), language)
+    if not found or any(f", {digest}." in one.body for one in now):
+        return ""
+    return f"{path} has changed since" if data else f"{path} is not there"
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
@@ -301,7 +322,7 @@ def _list_manifests(top: str) -> tuple[list[str], list[str]]:
                     entry.is_dir(follow_symlinks=False)
                     and path.count("/") < 2
                     and len(folders) < _MAX_FOLDERS
-                    and entry.name not in _SKIPPED_FOLDERS
+                    and entry.name not in SKIPPED_FOLDERS
                     and not entry.name.startswith(".")
                 ):
                     folders.append(path)

@@ -11,7 +11,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.layout import OWN_FOLDERS
-from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.note_status import RAW_CODE, TIER_TRAIL
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.ranking import query as queries
@@ -200,7 +200,7 @@ def _captured(vault: Vault, caller: Caller, bounds: list[tuple[float, float]], f
     rows = query_fresh(vault, caller, lambda index: index.catalogue.find(wanted, "date"))[0]
     inside = (row for row in rows if any(start <= row.date <= end for start, end in bounds))
     picked = (row.path for row in inside if facet in ("", row.project, *row.tags))
-    return [event for path in picked if (event := load_event(vault, path))]
+    return [one for path in picked if (one := load_event(vault, path)) and one.record != RAW_CODE]
 
 
 def local_time(time: str) -> datetime:
@@ -215,7 +215,8 @@ def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
     wanted = SearchRequest(parsed, query, number, False, Fusion(MEANING_SHARE, 0), "", False)
 
     def find(index: IndexSession) -> list[tuple[str, str]]:
-        rows = [one.row for one in find_best(vault, index, wanted).rows]
+        best = find_best(vault, index, wanted).rows
+        rows = [one.row for one in best if one.row.type != RAW_CODE]
         texts = [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
         # What comes of it is shared as the vault is.
         return [one for one in texts if is_own(vault) or not _is_personal(one[1])]
