@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -118,6 +119,20 @@ def test_since_and_project_narrow_it(vault, caller, store):
     assert counts(late)["record"] == (3, 2, 0, 0, 0, 1)
     of_shop = import_(vault, caller, ("claude-mem", store), project="shop", dry_run=True)
     assert counts(of_shop)["record"] == (3, 2, 0, 0, 0, 1)
+
+
+def test_what_replaces_what_is_known_in_either_order_and_across_batches(
+    vault, caller, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(import_items, "_BATCH", 1)
+    file = tmp_path / "memory.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in GRAPH))
+    import_(vault, caller, ("mcp-memory", str(file)))
+    old, new = sorted(records(vault), key=lambda note: note.title, reverse=True)
+    assert (old.title, old.get("status")) == ("Old cache", "superseded")
+    assert old.get("superseded_by") == f"[[{new.get('id')}]]"
+    assert list(new.get_list("supersedes")) == [f"[[{old.get('id')}]]"]
+    assert doctor(vault, caller).problems == ()
 
 
 def test_secrets_do_not_come_in(vault, caller, database):

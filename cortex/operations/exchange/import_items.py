@@ -102,7 +102,7 @@ class ItemsImport:
         project: str = "", since: int | None = None,
     ) -> None:  # fmt: skip
         self.vault, self.caller, self.source, self.path = vault, caller, source, path
-        self.fallback = format_time(os.stat(path).st_mtime)  # the time of what has none
+        self.fallback = min(format_time(os.stat(path).st_mtime), caller.now)  # of what has no time
         self.project, self.since = project, since
         self.settings = settings.load(vault.root)
         self.erased = read_list(vault.root).events
@@ -111,9 +111,10 @@ class ItemsImport:
         self.counts: dict[Kind, dict[str, int]] = {}
         self.samples: list[ItemSample] = []
         self.events = self.records = 0
-        self._ids: dict[str, str] = {}  # key -> record id
+        self._ids: dict[str, str] = {}  # key -> record id; after the survey only of those named
         self._superseded_by: dict[str, str] = {}  # key -> key
-        self._seen: set[bytes] = set()  # digests of keys, and of keys with what they name
+        self._is_surveyed = False
+        self._seen: dict[int, int] = {}  # the digest of a key -> that of what has it
         # Project and digest of current records -> id; the ids of the notes of sessions.
         self._ids_by_digest: dict[tuple[str, str], str] = {}
         self._session_notes: set[str] = set()
@@ -136,6 +137,7 @@ class ItemsImport:
 
     def survey(self) -> None:
         """Look at every item: what is new, which id each record gets, and what replaces what."""
+        named: set[str] = set()
         for count, item in enumerate(self._items(), start=1):
             if count % _STEP == 0:
                 self.caller.progress(f"reading {self.source}", count, -1)
@@ -146,13 +148,18 @@ class ItemsImport:
             if isinstance(item, ForeignRecord):
                 for older in item.supersedes:
                     self._superseded_by[older] = item.key
+                    named.add(item.key)
                 if item.superseded_by:
                     self._superseded_by[item.key] = item.superseded_by
+                others = (to for _, to in item.relations)
+                named.update(item.supersedes, item.derived_from, (item.superseded_by,), others)
             kind = _KINDS[type(item)]
             some = self.counts.setdefault(kind, {})
             some[outcome] = some.get(outcome, 0) + 1
             if outcome == NEW:
                 self._add_sample(kind, item)
+        self._ids = {key: id_ for key, id_ in self._ids.items() if key in named}
+        self._is_surveyed = True
 
     def capture(self) -> None:
         """Capture what is new, and make records of it."""
@@ -207,14 +214,15 @@ class ItemsImport:
         if isinstance(item, Event | Problem):
             return item
         name = f"{type(item).__name__}\0{item.key}"
-        digest = hash_bytes(repr(item), 8)
-        if (key := hash_bytes(name, 8)) not in self._seen:
-            self._seen |= {key, key + digest}
+        text = hash_bytes(repr(item), 8)
+        key, digest = (int.from_bytes(one, "big") for one in (hash_bytes(name, 8), text))
+        if key not in self._seen:
+            self._seen[key] = digest
             return item
-        if key + digest in self._seen:
+        if digest in (self._seen[key], self._seen.get(key ^ digest)):
             return None
-        self._seen.add(key + digest)
-        return item._replace(key=f"{item.key} ({digest.hex()[:6]})")
+        self._seen[key ^ digest] = digest
+        return item._replace(key=f"{item.key} ({text.hex()[:6]})")
 
     def _where(self, name: str) -> str:
         return f"{self.path}: {name}" if name and name != self.path else self.path
@@ -259,8 +267,7 @@ class ItemsImport:
         made = self._events_of(item)
         here = [self._captured_text(event.id) for event in made]
         if isinstance(item, ForeignRecord):
-            event_id = self._id_here(made[0].id)
-            self._ids[item.key] = foreign_events.id_of_record(item, event_id)
+            self._set_id(item, foreign_events.id_of_record(item, self._id_here(made[0].id)))
         if not made or not self._is_wanted(made):
             return LEFT
         if None not in here:
@@ -268,11 +275,15 @@ class ItemsImport:
         if isinstance(item, ForeignRecord) and not item.topic:
             digest = content_digest(item.title, item.body)
             if same := self._ids_by_digest.get((item.project, digest)):
-                self._ids[item.key] = same
+                self._set_id(item, same)
                 return SAME
         is_new_session = isinstance(item, ForeignSession) and not any(here)
         is_hooked = is_new_session and session_note_id(made[0].session) in self._session_notes
         return LEFT if is_hooked else NEW
+
+    def _set_id(self, item: ForeignRecord, id_: str) -> None:
+        if not self._is_surveyed:
+            self._ids[item.key] = id_
 
     def _is_wanted(self, made: list[Event]) -> bool:
         """Whether the events are of the project and the time that were asked for."""
