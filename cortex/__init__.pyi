@@ -181,7 +181,7 @@ class Vault:
         rollup: bool = False,
         project: str = "",
     ) -> DistillResult:
-        """Have a model of your own summarize sessions as records, or many records as one."""
+        """Have a model of your own summarize sessions as records."""
 
     def doctor(self, *, fix: bool = False) -> DoctorResult:
         """Report what is wrong with the vault, and how to fix it."""
@@ -317,9 +317,15 @@ class Vault:
         """Merge three versions of a record as git would with Cortex."""
 
     def new(
-        self, type: str, title: str, *, project: str = "", tags: Iterable[str] = (), body: str = ""
+        self,
+        type: str,
+        title: str = "",
+        *,
+        project: str = "",
+        tags: Iterable[str] = (),
+        body: str = "",
     ) -> NewResult:
-        """Begin a record of your own from a template."""
+        """Begin a record, or the note of today, from a template."""
 
     def normalize(self, *, dry_run: bool = False) -> NormalizeResult:
         """Turn the events of the inbox into records."""

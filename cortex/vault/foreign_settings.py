@@ -8,8 +8,10 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
 from cortex.vault import files
+from cortex.vault.layout import layout_of
 
 OBSIDIAN_FOLDER = ".obsidian"
+_DAILY_NOTES = f"{OBSIDIAN_FOLDER}/daily-notes.json"
 # Where the folder of templates is named: the core plugin, then Templater.
 _TEMPLATE_KEYS = {
     f"{OBSIDIAN_FOLDER}/templates.json": "folder",
@@ -46,10 +48,20 @@ def find_obsidian_root(root: str) -> str:
     return next((one for one in folders if os.path.isdir(os.path.join(one, OBSIDIAN_FOLDER))), "")
 
 
+def daily_notes(root: str) -> tuple[str, dict[str, str]]:
+    """Obsidian's vault, and its settings of daily notes; "" without any. Raises what reading JSON may."""
+    top = find_obsidian_root(root)
+    if not top or not files.exists(top, _DAILY_NOTES):
+        return "", {}
+    said = json.loads(files.read(top, _DAILY_NOTES, _MAX_BYTES))
+    return top, {key: str(value) for key, value in said.items() if value}
+
+
 def template_folders(root: str) -> tuple[str, ...]:
     """The readable folders of templates, relative to our vault, each with a slash at its end."""
     top = find_obsidian_root(root)
-    found = []
+    own = layout_of(root).path("templates/")
+    found = [own] if os.path.isdir(os.path.join(root, own)) else []
     for path, key in _TEMPLATE_KEYS.items() if top else ():
         folder: object = ""
         with suppress(CortexError, OSError, ValueError, RecursionError, AttributeError):

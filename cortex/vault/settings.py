@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     # Ids of events that are gone, and do not come back; None: nobody knows which.
     erased: frozenset[str] | None = frozenset()
     briefings_branch: str = ""  # on which shared pages are written; empty: it is not said
+    daily: str = ""  # path of a day's note; empty: as Obsidian has it
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -92,6 +93,7 @@ _FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
         "briefings branch", lambda said: type(said) is str and bool(_BRANCH_RE.fullmatch(said)),
         "", 'a valid branch name, such as "main"',
     ),
+    "daily": ("notes daily", lambda said: type(said) is str and "{date}" in said and ".." not in said, "", 'a path such as "daily/{date}"'),
 }  # fmt: skip
 
 

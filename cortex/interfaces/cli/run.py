@@ -57,6 +57,13 @@ def run_command(argv: list[str]) -> int:
     )  # fmt: skip
     call = bind(parsed.function, parsed.declared, given, request, supplied)
     code = _call_and_print(parsed, call)
+    if (
+        name == "capture"
+        and not code
+        and "text" in given.keys() - parsed.given.keys()
+        and _steps().has_terminal()
+    ):
+        os.truncate(_steps().draft_path(), 0)
     if name == "capture" and given.get("type") == "meeting" and not request.wants_outcome:
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
         sys.stderr.write(_steps().minutes_summary(str(given.get("text", ""))))
@@ -147,6 +154,8 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     needs_text = not str(given.get("type", "")).startswith("session_")
     if name == "capture" and needs_text and not given.keys() & {"text", "content"}:
         given |= {"text": _read_stdin()} if _steps().is_piped() else {}
+        if _steps().has_terminal() and (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+            given["text"] = _steps().write_draft()
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
     is_minutes = name == "capture" and given.get("type") == "meeting"
     if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):

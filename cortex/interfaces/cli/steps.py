@@ -19,6 +19,7 @@ from cortex.core.text.strings import format_count
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations.care.obsidian_settings import plan_exclusion
+from cortex.operations.find.open import editor_words
 from cortex.vault import private, user_folders, user_settings
 from cortex.vault.locate import real_folder
 
@@ -129,6 +130,20 @@ def launch(words: Sequence[str]) -> int:
     """Run a program in the foreground, without a shell. Returns its exit code. Raises `OSError`."""
     sys.stdout.flush()
     return subprocess.run(list(words), check=False).returncode
+
+
+def write_draft() -> str:
+    """What a person writes in their editor. `InvalidInputError` for nothing."""
+    private.append(draft_path(), b"", MAX_CONTENT_BYTES)
+    launch([*editor_words(), draft_path()])
+    if text := private.read(draft_path(), MAX_CONTENT_BYTES + 1).decode("utf-8", "replace").strip():
+        return text
+    raise InvalidInputError("nothing was written, so nothing is captured", "cortex capture TEXT")
+
+
+def draft_path() -> str:
+    """Where that lies until it is captured, to be there again if it cannot be."""
+    return os.path.join(user_folders.user_folder("state"), "capture.md")
 
 
 def minutes_summary(text: str) -> str:

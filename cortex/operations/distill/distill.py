@@ -76,7 +76,7 @@ def distill(
     print_prompt: bool = False, answer: Annotated[str | None, OUTSIDE_PATH] = None,
     answer_text: str | None = None, topic: str = "", rollup: bool = False, project: str = "",
 ) -> DistillResult:  # fmt: skip
-    """Have a model of your own summarize sessions as records, or many records as one.
+    """Have a model of your own summarize sessions as records.
 
     The model is a command that you name in your own settings, never in those of a vault: it reads a prompt
     on standard input and answers JSON. It is given the turns without secrets, branch, commits and the

@@ -77,7 +77,7 @@ def open_note(
     if launch is None:
         return OpenedNote(row.id, file, url, opened=False)
     # An absolute path or a URL: no name in a vault can become an option.
-    words = [_URL_OPENER, url] if url else [*_editor_words(), file]
+    words = [_URL_OPENER, url] if url else [*editor_words(), file]
     hint = f"{cortex_command('edit', row.id)} takes your editor" if url else _EDITOR_HINT
     try:
         code = launch(words)
@@ -89,7 +89,7 @@ def open_note(
     return OpenedNote(row.id, file, url, opened=True)
 
 
-def _editor_words() -> list[str]:
+def editor_words() -> list[str]:
     """The editor that the person names, with its own options."""
     try:
         words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
