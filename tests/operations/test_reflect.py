@@ -147,3 +147,14 @@ def test_what_is_left_out_is_counted(week, cortex) -> None:
         assert len(getattr(brief, name)) + count == len(getattr(whole, name))
     texts = [one.text for one in whole.journey]
     assert len(texts) == len({*texts})
+
+
+def test_what_was_found_is_kept_as_it_is_with_what_says_it(week) -> None:
+    at = caller_at(DAY.format(20))
+    saved = reflect(week, at, scope="shop", save="found").saved
+    (path,) = Path(week.root).glob(f"records/**/{saved.id}.md")
+    text = path.read_text()
+    assert "# Reflection since 2026-11-13" in text
+    assert "## Opening intent\n\n- Make the cart remember its coupons. Does it keep two? [[" in text
+    assert "derived_from:" in text
+    assert reflect(week, at, scope="nothing", save="found").saved is None

@@ -166,7 +166,7 @@ def test_a_time_and_a_project_narrow_what_is_taken(shop, two):
     with pytest.raises(InvalidInputError, match="2 records at least: --topic=index --since=2027-"):
         shop.roll(since=1_800_000_000)
     for topic in ("index/place", "nothing"):
-        with pytest.raises(InvalidInputError, match=r"finds [01] in shop project"):
+        with pytest.raises(InvalidInputError, match=r"finds [01] in project shop"):
             shop.roll(topic=topic)
 
 

@@ -109,7 +109,7 @@ def _choose(
     words = " ".join(f"--{key}={value}" for key, value in options.items() if value)
     words = words if below else f"--rollup {words}".rstrip()
     if len(notes) < 2:
-        message = f"a roll-up is of 2 records at least: {words} finds {len(notes)} in {name or 'no'} project"
+        message = f"a roll-up is of 2 records at least: {words} finds {len(notes)} in project {name or '(none)'}"
         raise InvalidInputError(message, "cortex topic lists them, and --project another project")
     known = {parse_link_target(link) for one in made for link in one.get_list("derived_from")}
     then = max((one.updated for one in made), default="")

@@ -86,7 +86,7 @@ def reflect(
     scope: project (that of the working directory), all, or the name of a project
     since: only since then; by default for a week
     style: brief, for three lines a section, or full, for up to fifty; else eight
-    save: the reflection, its first line the title; a single - reads standard input
+    save: the reflection, its first line the title, or found for these sections as they are; a single - reads standard input
 
     Example: cortex reflect --since 2w
     Example: cortex reflect --scope all --save - < reflection.md
@@ -98,6 +98,9 @@ def reflect(
         raise InvalidInputError("the reflection is empty", "cortex reflect --save 'TEXT'")
     sections, count, sources, problems = _gather(vault, caller, project, start)
     most = _ITEMS_OF_STYLE[style]
+    if save == "found":
+        lines = (f"- {one.text} [[{one.id}]]" if one else f"\n## {name.replace('_', ' ').capitalize()}\n" for name, some in sections.items() if some for one in (None, *some[-most:]))  # fmt: skip
+        save = "\n".join((f"Reflection since {format_time(start)[:10]}", *lines)) if any(sections.values()) else ""  # fmt: skip
     ids = dict.fromkeys(one.id for some in sections.values() for one in some)
     of = [id_ for id_ in ids if id_ in sources]
     saved = _keep(vault, caller, project, save, of) if save else None
