@@ -35,10 +35,10 @@ class Importer(NamedTuple):
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
     "cortex-inbox": Source("earlier.cortex_inbox", "records, inbox → records", ("~/.cortex",)),
+    "logseq": Source("notes.logseq", "journals, pages → notes/"),
     "adr": Source(
         "notes.adr", "ADRs → decisions", ("doc*/adr*", "doc*/decisions", "doc*/*/decisions")
     ),
-    "logseq": Source("notes.logseq", "journals, pages → notes/"),
     "meetings": Source("notes.meetings", "transcripts → meetings", ("~/Documents/Zoom",)),
     "claude-mem": Source(
         "memories.claude_mem",

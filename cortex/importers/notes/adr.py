@@ -20,10 +20,10 @@ _Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number -> key
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
 _NAME_RE = lazy_re(r"(?i)(?:.*/)?(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
 _SECTION_RE = lazy_re(
-    r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|context|considered|consequences|problem)|^\W*status\W"
+    r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|decision outcome|considered options)[ :]*$"
 )
 _PAIR_RE = lazy_re(
-    r"[\s>*-]*\**([A-Za-z][A-Za-z _-]{2,24}?)\**[ ]*(?::\**|(?=\[|ADR[-_ ]?\d|0\d))[ \t]*(.*)"
+    r"[\s>*|-]*\**([A-Za-z][A-Za-z _-]{2,24}?)\**[ ]*(?:[:|]\**|(?=\[|ADR[-_ ]?\d|0\d))[ \t]*(.*)"
 )
 _REF_RE = lazy_re(
     r"(?i)(?:[(\[/]|adr[-_ ]?|^|,[ ]*)(\d{4}-\d\d-\d\d(?=-)|(?!\d{4}-\d\d-\d\d)\d{1,5}(?!\d))"
@@ -61,7 +61,7 @@ def read(path: str) -> Iterator[ForeignItem]:
             raise InvalidInputError(f"{path} holds no decision records", hint)
         for name in names:
             note = archive.note(name)
-            if _SECTION_RE.search(note.text) or note.get("status"):
+            if _SECTION_RE.search(note.text) or any(key == "status" for key, _ in _pairs(note)):
                 record = _record(f"{root}/{name}", note, _place(name)[0], keys)
                 yield record._replace(project=project)
 
@@ -118,7 +118,7 @@ def _pair(line: str) -> Iterator[tuple[str, str]]:
     """The key and the value of a line, and those within: `Status: superseded by ADR-5`."""
     if found := _PAIR_RE.match(line):
         key = found[1].lower().replace("_", " ").replace("superce", "superse")
-        yield key, found[2].strip()
+        yield key, found[2].strip(" |")
         if key == "status":
             yield from _pair(found[2])
         elif key == "superseded by" and re.search(r"\w", found[2]):

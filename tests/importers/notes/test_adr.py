@@ -39,7 +39,10 @@ FILES = {
     ),
     "0007-hold.md": "# Hold\n\nStatus: On hold (2026-05-14)\n\n## Context\n\nSee https://x.y/0001-a.\n",
     "0008-old.md": "# Old\n\nStatus: Deprecated.\n\n## Context\n\nIt was.\n",
-    "0009-plan.md": "# Plan\n\n## Status\nProposed\n\n## Context\n\nPerhaps.\n",
+    "0009-plan.md": (
+        "# Plan\n\n| Field    | Value |\n| --- | --- |\n| Status   | Proposed    |\n"
+        "| Deciders | Ana |\n\n## Context\n\nPerhaps.\n"
+    ),
     "0000-template.md": "# {title}\n\n## Status\n\n{proposed | accepted}\n",
     "README.md": "# Our decisions\n\n## Status\n\n",
     "0010-picture.md": "A picture of the house.\n",
@@ -76,6 +79,7 @@ def test_each_decision_keeps_its_status_date_and_deciders(folder: Path) -> None:
         ("Use Vitest", "decision", "superseded", "2024-04-10"),
         ("Use Node's runner", "decision", "", "2026-07-22"),
     ]
+    assert found["0009-plan.md"].attendees == ("Ana",)
     assert found["0004-use-mocha.md"].attendees == ("Ana", "Ben")
     assert found["ADR-0005-use-vitest.md"].attendees == ("Ana", "Ben Okri")
     assert found["ADR-0005-use-vitest.md"].tags == ("tests",)
@@ -126,6 +130,10 @@ def test_what_is_no_record_is_left_out(folder: Path) -> None:
 def test_another_folder_is_none(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("## Decision\n")
     assert not adr.accepts(str(tmp_path))
+    minutes = tmp_path / "minutes"
+    minutes.mkdir()
+    (minutes / "2026-11-27-weekly.md").write_text("---\nstatus: done\n---\n## Decisions\n")
+    assert not adr.accepts(str(minutes))
     with pytest.raises(InvalidInputError, match="no decision records"):
         list(adr.read(str(tmp_path)))
 
