@@ -130,12 +130,12 @@ def test_what_is_no_record_is_left_out(folder: Path) -> None:
 def test_another_folder_is_none(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("## Decision\n")
     assert not adr.accepts(str(tmp_path))
+    with pytest.raises(InvalidInputError, match="no decision records"):
+        list(adr.read(str(tmp_path)))
     minutes = tmp_path / "minutes"
     minutes.mkdir()
     (minutes / "2026-11-27-weekly.md").write_text("---\nstatus: done\n---\n## Decisions\n")
     assert not adr.accepts(str(minutes))
-    with pytest.raises(InvalidInputError, match="no decision records"):
-        list(adr.read(str(tmp_path)))
 
 
 def test_the_verb_makes_records_with_what_replaced_what(folder: Path, vault, import_twice) -> None:
