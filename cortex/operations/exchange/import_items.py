@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Literal
 
-from cortex.core.model import event as events
+from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
@@ -46,6 +46,7 @@ _BATCH, _BATCH_CHARS = (
     16_000_000,
 )  # events between two passes, and their texts: a bound of memory
 _MAX_SAMPLES = 3  # of each kind
+_MAX_SAMPLE_CHARS = 2000  # of the text that a title is taken from
 _MAX_PROBLEMS = 200
 _ID_END = len("-k3f7q2abcd.md")
 _TEXT_START = f"\n---\n\n{events.RAW_HEADING}\n\n"
@@ -240,7 +241,8 @@ class ItemsImport:
             made = self._events_of(item)
             event = made[0] if made else None
             named = item.path if isinstance(item, ForeignFile) else getattr(item, "title", "")
-            title = printable_line(sanitize_text(named)) or (event.text[:80] if event else "")
+            said = turn_summary.utterances(event.text[:_MAX_SAMPLE_CHARS]) if event else []
+            title = printable_line(sanitize_text(named)) or (said[0].text if said else "")
             type_ = item.type if isinstance(item, ForeignRecord) else ""
             at, project = (event.created or event.at, event.project) if event else ("", "")
             self.samples.append(ItemSample(kind, one_line(title), type_, at, project))
