@@ -18,25 +18,24 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """Its conversations, without hidden messages and those of tools. Files are named, not taken."""
-    return turns.make_items(turns.read_rows(path, _NAMES), _conversation)
+    return turns.read_files(path, _NAMES, turns.load_rows, _conversation)
 
 
 def _conversation(row: Row) -> Iterator[ForeignItem]:
-    nodes = row["mapping"]
+    nodes, shown = dict(row["mapping"]), list[Row]()
     leaves = (key for key in reversed(nodes) if not nodes[key].get("children"))
     leaf = row.get("current_node") or next(leaves, None)
-    keys = turns.branch_to(leaf, {key: one.get("parent") for key, one in nodes.items()})
-    shown = (nodes[key]["message"] for key in keys if nodes[key].get("message"))
+    while node := nodes.pop(leaf, None):  # each once, even if they go in a circle
+        leaf, shown = node.get("parent"), [node.get("message") or {}, *shown]
     key, about = row.get("conversation_id") or row["id"], {"title": row.get("title")}
-    return turns.session(key, map(_message, shown), at=row.get("create_time"), **about)
+    return turns.session(
+        key, map(_message, filter(None, shown)), at=row.get("create_time"), **about
+    )
 
 
 def _message(one: Row) -> ForeignTurn:
-    content, about, role = (
-        one.get("content") or {},
-        one.get("metadata") or {},
-        one["author"]["role"],
-    )
+    role, about = one["author"]["role"], one.get("metadata") or {}
+    content = one.get("content") or {}
     is_said = role in ("user", "assistant") and one.get("recipient", "all") == "all"
     is_text = content.get("content_type") in ("text", "multimodal_text")
     is_hidden = about.get("is_visually_hidden_from_conversation")
@@ -45,5 +44,6 @@ def _message(one: Row) -> ForeignTurn:
     files = [file.get("name") for file in about.get("attachments") or ()] if parts else []
     names = (f"[file: {name}]" for name in files or filter(None, pointers))
     # A mark of a citation stands between two characters of private use.
-    text = re.sub("\ue200[^\ue201]{0,500}\ue201", "", turns.text_of(parts))
-    return turns.message(one["id"], one.get("create_time"), role == "user", (text, *names))
+    texts = (part if isinstance(part, str) else part.get("text") or "" for part in parts)
+    words = (re.sub("\ue200[^\ue201]{0,500}\ue201", "", text) for text in texts)
+    return turns.message(one["id"], one.get("create_time"), role == "user", (*words, *names))

@@ -20,13 +20,18 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """Its conversations as sessions, the rest as records. Files are named, not taken."""
-    return turns.make_items(turns.read_rows(path, _NAMES), partial(_items, {}))
+    return turns.read_files(path, _NAMES, turns.load_rows, partial(_items, {}))
 
 
 def _items(projects: dict[str, str], row: Row) -> Iterator[ForeignItem]:
     """What is made of an object. `projects` gets their names, which come before memories of them."""
     if "chat_messages" in row:
-        yield from _conversation(row)
+        nodes, shown = {one["uuid"]: one for one in row["chat_messages"]}, list[Row]()
+        leaf = ["", *nodes][-1]
+        while node := nodes.pop(leaf, None):  # where it has branches, that of the last message
+            leaf, shown = node.get("parent_message_uuid") or ["", *nodes][-1], [node, *shown]
+        said, title = map(_message, shown), row.get("name")
+        yield from turns.session(row["uuid"], said, title=title, at=row.get("created_at"))
     elif "docs" in row or "prompt_template" in row:
         projects[row["uuid"]] = name = row["name"]
         prompt = {"filename": f"Instructions of {name}", "content": row.get("prompt_template")}
@@ -36,31 +41,18 @@ def _items(projects: dict[str, str], row: Row) -> Iterator[ForeignItem]:
                 title = one.get("filename") or ""
                 yield ForeignRecord(one["uuid"], title, body, "reference", at, project=name)
     elif "conversations_memory" in row or "project_memories" in row:
-        told = {"": row.get("conversations_memory") or "", **(row.get("project_memories") or {})}
+        told = {"": row.get("conversations_memory"), **(row.get("project_memories") or {})}
         for key, text in told.items():
-            title, topic = "What Claude.ai remembers", f"claude-ai/memory-{key}".rstrip("-")
-            if text.strip():
-                name = projects.get(key, "")
-                yield ForeignRecord(topic, title, text, "reference", project=name, topic=topic)
+            topic, name = f"claude-ai/memory-{key}".rstrip("-"), projects.get(key, "")
+            about = "What Claude.ai remembers", text or "", "reference"
+            yield from [ForeignRecord(topic, *about, project=name, topic=topic)] if text else []
     else:
         raise ValueError(f"it has a form that is not known: {', '.join(row)[:200]}")
 
 
-def _conversation(row: Row) -> Iterator[ForeignItem]:
-    said = {one["uuid"]: one for one in row["chat_messages"]}
-    parents = {key: one.get("parent_message_uuid") for key, one in said.items()}
-    keys = list(said)
-    if any(parent in said for parent in parents.values()):  # it has branches: the latest is shown
-        keys = turns.branch_to(max(said, key=lambda key: str(said[key].get("created_at"))), parents)
-    messages, about = (_message(said[key]) for key in keys), {"title": row.get("name")}
-    return turns.session(row["uuid"], messages, at=row.get("created_at"), **about)
-
-
 def _message(one: Row) -> ForeignTurn:
     # Another block is a thought, or of a tool; without any the text stands alone.
-    texts = [part.get("text") for part in one.get("content") or () if part.get("type") == "text"]
+    texts = [part for part in one.get("content") or () if part.get("type") == "text"]
     files = (*(one.get("attachments") or ()), *(one.get("files") or ()))
-    names = (f"[file: {file.get('file_name')}]" for file in files)
-    words = (*(texts or [one.get("text")]), *names)
-    is_person = one["sender"] == "human"
-    return turns.message(one["uuid"], one.get("created_at"), is_person, (w or "" for w in words))
+    words = (*(texts or [one]), *(f"[file: {file.get('file_name')}]" for file in files))
+    return turns.message(one["uuid"], one.get("created_at"), one["sender"] == "human", words)

@@ -14,7 +14,7 @@ from cortex.importers.item import ForeignItem, ForeignTurn, Row
 
 _NAMES = r"\.jsonl?$"
 _HEAD = r'(?s)^\s*\{(?=.{0,1000}"sessionId").{0,1000}"projectHash"'
-_MACHINE_STARTS = "<session_context>", "<state_snapshot>", "System: Please continue"
+_MACHINE = r"\W*?(?:text\W+?)?(?:<session_context>|<state_snapshot>|System: Please continue)"
 
 
 def accepts(path: str) -> bool:
@@ -24,10 +24,10 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """Its sessions, of each the newest state."""
-    return turns.make_items(turns.read_newest(path, _NAMES, _load), _session)
+    return turns.read_newest(path, _NAMES, _load)
 
 
-def _load(archive: Archive, name: str) -> Iterator[Row]:
+def _load(archive: Archive, name: str) -> Iterator[ForeignItem]:
     if not re.match(_HEAD, text := archive.read(name)):
         return
     try:
@@ -45,26 +45,19 @@ def _load(archive: Archive, name: str) -> Iterator[Row]:
         messages |= {one["id"]: one for one in told.get("messages", ())}
         row |= told
     root = Path(archive.root, *([name] if Path(archive.root).is_dir() else [])).parent.parent
-    marker, state = root / ".project_root", f"{row.get('lastUpdated')} {len(messages):9}"
-    folder = marker.read_text("utf-8", "replace").strip() if marker.is_file() else ""
-    messages_ = list(messages.values())
-    yield {**row, "id": row["sessionId"], "state": state, "folder": folder, "messages": messages_}
+    marker, known = root / ".project_root", [*row.get("directories", ()), ""]
+    folder = marker.read_text("utf-8", "replace").strip() if marker.is_file() else known[0]
+    said, at = (_message(one, row) for one in messages.values()), row.get("startTime")
+    about = {"title": row.get("summary"), "ended": row.get("lastUpdated"), "at": at}
+    yield from turns.session(row["sessionId"], said, folder=folder, **about)
 
 
-def _session(row: Row) -> Iterator[ForeignItem]:
-    messages = list[ForeignTurn]()
-    for one in row["messages"]:
-        text = turns.text_of(one.get("displayContent") or one.get("content"))
-        is_person = one["type"] == "user"
-        # What a subagent is asked is no person's word.
-        is_machine = is_person and (
-            row.get("kind") == "subagent" or text.startswith(_MACHINE_STARTS)
-        )
-        words = [text] if one["type"] in ("user", "gemini") and not is_machine else []
-        told = (
-            map(call.get, ("name", "args", "status", "result")) for call in one.get("toolCalls", ())
-        )
-        messages.append(turns.message(one["id"], one.get("timestamp"), is_person, words, told))
-    folder = row["folder"] or (row.get("directories") or [""])[0]
-    about = {"title": row.get("summary"), "folder": folder, "at": row.get("startTime")}
-    return turns.session(row["id"], messages, **about)
+def _message(one: Row, about: Row) -> ForeignTurn:
+    content, is_person = one.get("displayContent") or one.get("content"), one["type"] == "user"
+    words = content if isinstance(content, list) else [content]
+    # What a subagent is asked is no person's word.
+    is_asked = is_person and about.get("kind") == "subagent"
+    is_machine = is_asked or one["type"] not in ("user", "gemini") or re.match(_MACHINE, str(words))
+    calls, told = one.get("toolCalls") or (), ("name", "args", "status", "result")
+    at, shown = one.get("timestamp"), [] if is_machine else words
+    return turns.message(one["id"], at, is_person, shown, (map(one.get, told) for one in calls))

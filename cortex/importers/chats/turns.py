@@ -13,7 +13,9 @@ from cortex.core.model.turn_summary import AGENT, USER, CommandRun, Utterance
 from cortex.importers.archive import Archive, iter_json_array, open_archive
 from cortex.importers.item import ForeignItem, ForeignSession, ForeignTurn, Row
 
-Load: TypeAlias = Callable[[Archive, str], Iterable[Row]]  # of a file's name
+Some: TypeAlias = Iterable[Any]
+Load: TypeAlias = Callable[[Archive, str], Some]  # of a file's name
+Make: TypeAlias = Callable[[Any], Iterable[ForeignItem]]
 _FAULTS = AttributeError, KeyError, RecursionError, TypeError, ValueError, InvalidInputError
 _DONE = "completed", "success"
 _SHELLS = "bash", "shell", "run_shell_command"
@@ -25,23 +27,22 @@ def session(key: str, messages: Iterable[ForeignTurn], **about: Any) -> Iterator
     """A session with what is told `about` it; none where nobody said or did anything. Each of its
     turns begins with what a person says."""
     turns = list[ForeignTurn]()
-    for one in messages:
-        if (one.said[:1] and one.said[0].role == USER) or not turns:
-            turns += [one] if any(one[2:]) else []
+    for one in filter(lambda one: any(one[2:]), messages):
+        if not turns or (one.said and one.said[0].role == USER):
+            turns.append(one)
         else:
             id_, at, said, files, commands, _ = turns[-1]
             both = said + one.said, files + one.files, commands + one.commands
             turns[-1] = ForeignTurn(id_, at, *both)
-    told = {name: one or "" for name, one in about.items()}
-    yield from [ForeignSession(key, tuple(turns), **told)] if turns else []
+    if turns:
+        yield ForeignSession(key, tuple(turns), **{name: one or "" for name, one in about.items()})
 
 
-def message(
-    key: str, at: Any, is_person: bool, words: Iterable[str], calls: Iterable[Any] = ()
-) -> ForeignTurn:
-    """What somebody said in one go, and what was done by tools: of each call the tool, what it was
-    given, how it ended, and the exit status of a command, or a text that tells it."""
-    text, files, runs = "\n\n".join(filter(str.strip, words)).strip(), list[str](), []
+def message(key: str, at: Any, is_person: bool, words: Some, calls: Some = ()) -> ForeignTurn:
+    """What somebody said in one go, in texts or parts with a `text`, and what was done by tools: of
+    each call the tool, what it was given, how it ended, and a command's exit status, or a text of it."""
+    texts = (one if isinstance(one, str) else (one or {}).get("text") or "" for one in words)
+    text, files, runs = "\n\n".join(filter(str.strip, texts)).strip(), list[str](), []
     for tool, given, status, code in calls:
         if tool in _SHELLS and status in (*_DONE, "error") and given.get("command"):
             found = re.search(r"(?i)(?:^|exit(?:ed with)? code:? )(\d+)", str(code))
@@ -53,22 +54,6 @@ def message(
             files += [file] if file else re.findall(_PATCHED, str(given.get("patchText", "")))
     said = (Utterance(USER if is_person else AGENT, text),) if text else ()
     return ForeignTurn(key, at, said, tuple(files), tuple(runs))
-
-
-def text_of(content: Any) -> str:
-    """What is said in a text, a part of a message, or a list of these."""
-    if isinstance(content, list):
-        return "\n".join(filter(None, map(text_of, content)))
-    return content if isinstance(content, str) else (content or {}).get("text") or ""
-
-
-def branch_to(leaf: Any, parents: dict[Any, Any]) -> list[Any]:
-    """The keys from the root to a leaf; each once, even if they go in a circle."""
-    keys = []
-    while leaf in parents:
-        keys.append(leaf)
-        leaf = parents.pop(leaf)
-    return keys[::-1]
 
 
 def holds(path: str, names: str, beginning: str) -> bool:
@@ -85,9 +70,9 @@ def load_rows(archive: Archive, name: str) -> Iterator[Row]:
         yield from [json.load(file)] if is_object else iter_json_array(file)
 
 
-def read_rows(path: str, names: str, load: Load = load_rows) -> Iterator[Row | Problem]:
-    """What `load` gives of the files whose names match, the last first, and a `Problem` for each
-    that is damaged. Raises `InvalidInputError` where there is nothing."""
+def read_files(path: str, names: str, load: Load, make: Make) -> Iterator[ForeignItem]:
+    """What `make` makes of each row that `load` gives of the files whose names match, the last first;
+    a `Problem` for what is damaged. Raises `InvalidInputError` where there is nothing."""
     is_empty = True
     with open_archive(path) as archive:
         found = (name for name in archive.names() if re.search(names, name))
@@ -95,7 +80,11 @@ def read_rows(path: str, names: str, load: Load = load_rows) -> Iterator[Row | P
             try:
                 for row in load(archive, name):
                     is_empty = False
-                    yield row
+                    try:
+                        yield from list(make(row))
+                    except _FAULTS as error:
+                        keyed = isinstance(row, dict) and (row.get("id") or row.get("uuid"))
+                        yield _problem(f"{name} {keyed or ''}".strip(), error)
             except _FAULTS as error:
                 is_empty = False
                 yield _problem(name, error)
@@ -103,25 +92,17 @@ def read_rows(path: str, names: str, load: Load = load_rows) -> Iterator[Row | P
         raise InvalidInputError(f"{path} holds nothing of this source", "cortex import")
 
 
-def read_newest(path: str, names: str, load: Load) -> Iterator[Row | Problem]:
-    """The same, but of the rows of one `id` only that with the highest `state`."""
-    rows = (row for row in read_rows(path, names, load) if isinstance(row, dict))
-    newest = dict(sorted((row["id"], row["state"]) for row in rows))
-    for row in read_rows(path, names, load):
-        if isinstance(row, Problem) or newest[row["id"]] == row["state"]:
-            yield row
+def read_newest(path: str, names: str, load: Load) -> Iterator[ForeignItem]:
+    """The sessions that `load` gives of the files, of several states of one the last."""
 
+    def state(one: Any) -> tuple[str, str]:  # what redacts sessions may give several one id
+        if not isinstance(one, ForeignSession):
+            return one[0], ""
+        return f"{one.key} {one.at}", f"{one.ended} {len(repr(one)):12}"
 
-def make_items(
-    rows: Iterable[Row | Problem], make: Callable[[Row], Iterable[ForeignItem]]
-) -> Iterator[ForeignItem]:
-    """What `make` makes of each row; a `Problem` where it cannot."""
-    for row in rows:
-        try:
-            yield from [row] if isinstance(row, Problem) else list(make(row))
-        except _FAULTS as error:
-            named = isinstance(row, dict) and (row.get("id") or row.get("uuid"))
-            yield _problem(f"{named or 'an item'}", error)
+    newest = dict(sorted(state(one) for one in read_files(path, names, load, lambda one: [one])))
+    for one in read_files(path, names, load, lambda one: [one]):
+        yield from [one] if newest[state(one)[0]] == state(one)[1] else []
 
 
 def _problem(where: str, error: Exception) -> Problem:

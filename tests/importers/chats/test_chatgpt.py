@@ -128,7 +128,7 @@ def test_a_conversation_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = exported(tmp_path / "conversations.json", {"id": "c-9", "turns": []}, 7, good)
     first, second, one = chatgpt.read(str(path))
     assert isinstance(first, Problem)
-    assert first.where == "c-9"
+    assert first.where == "conversations.json c-9"
     assert "mapping" in first.message
     assert isinstance(second, Problem)
     assert isinstance(one, ForeignSession)

@@ -106,8 +106,8 @@ def test_of_branches_the_latest_is_taken(tmp_path: Path) -> None:
     root = "00000000-0000-4000-8000-000000000000"
     messages = [
         said("m1", "human", text("one"), parent_message_uuid=root),
-        said("m4", "assistant", text("shown"), parent_message_uuid="m1"),
         said("m2", "assistant", text("dropped"), parent_message_uuid="m1"),
+        said("m4", "assistant", text("shown"), parent_message_uuid="m1"),
     ]
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([{**CHAT, "chat_messages": messages}]))
@@ -121,7 +121,7 @@ def test_a_form_that_is_not_known_is_said(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"uuid": "chat-9", "turns": []}, {**CHAT, "chat_messages": [1]}]))
     first, second = claude_ai.read(str(path))
     assert isinstance(first, Problem)
-    assert first.where == "chat-9"
+    assert first.where == "conversations.json chat-9"
     assert "turns" in first.message
     assert isinstance(second, Problem)
     path.write_text("[]")

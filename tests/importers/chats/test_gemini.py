@@ -72,7 +72,7 @@ def check(one: ForeignSession) -> None:
     first, last = one.turns
     assert first.key == "m1"
     assert first.said == (
-        Utterance(USER, "Compute the tax \nper line."),
+        Utterance(USER, "Compute the tax \n\nper line."),
         Utterance(AGENT, "Done."),
     )
     assert first.files == ("src/tax.ts",)
