@@ -27,6 +27,7 @@ from cortex.operations.care.status import StatusResult
 from cortex.operations.care.upgrade import UpgradeResult
 from cortex.operations.distill.distill_plan import DistillResult
 from cortex.operations.distill.extract import ExtractResult
+from cortex.operations.exchange.export import ExportResult
 from cortex.operations.exchange.import_ import ImportResult
 from cortex.operations.find.actions import ActionHit, MeetingHit, PlanHit
 from cortex.operations.find.changes import ChangeFeed
@@ -214,6 +215,18 @@ class Vault:
         yes: bool = False,
     ) -> EraseResult:
         """Erase words, or a record with its events, for good."""
+
+    def export(
+        self,
+        *,
+        to: Literal["jsonl", "okf", "basic-memory"] = "jsonl",
+        output: str = "",
+        project: str = "",
+        since: str | int | None = None,
+        type: Iterable[str] = (),
+        force: bool = False,
+    ) -> ExportResult:
+        """Take the memory elsewhere: as data, or as notes for other programs."""
 
     def extract(
         self,

@@ -34,6 +34,7 @@ class Importer(NamedTuple):
 
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
+    "cortex-export": Source("earlier.cortex_export", "what cortex export wrote → the same notes"),
     "cortex-inbox": Source("earlier.cortex_inbox", "records, inbox → records", ("~/.cortex",)),
     "logseq": Source("notes.logseq", "journals, pages → notes/"),
     "adr": Source(

@@ -22,7 +22,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
 # Parameters that the interface fills in.
-SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "vault_name", "emit")
+SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "vault_name", "emit", "write")  # fmt: skip
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = lazy_re(r"[-+.0-9A-Za-z]+")
 _MAX_YEAR = 9999  # a greater number is seconds since the epoch

@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "new": ("operations.records.new", "new"),
     "import": ("operations.exchange.import_", "import_"),
     "index-code": ("operations.records.index_code", "index_code"),
+    "export": ("operations.exchange.export", "export"),
     "normalize": ("operations.upkeep.normalize", "normalize"),
     "retry": ("operations.records.restore", "retry"),
     "extract": ("operations.distill.extract", "extract"),

@@ -94,6 +94,7 @@ CLOSED = {
     "init directory": "a path outside the vault",
     "init default": "a setting of the person",
     "brief into": "a setting of the person",
+    "export output": "a path outside the vault",
     "import sources": "a path outside the vault",
     "import path": "a path outside the vault",
     "index-code path": "a path outside the vault",

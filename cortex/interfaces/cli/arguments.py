@@ -26,7 +26,7 @@ _LIST_OPTIONS = (
 )
 LISTING_VERBS = ("actions", "meetings", "recall", "search", "timeline")
 # Options that people type often enough to want one letter.
-SHORT_FLAGS = {"number": "-n", "paths": "-l"}
+SHORT_FLAGS = {"number": "-n", "output": "-o", "paths": "-l"}
 _QUERY_FILTERS = ("--scope", "--topic", "--session", "--path", "--owner")  # not options of search
 HELP_FLAGS = ("-h", "--help")
 

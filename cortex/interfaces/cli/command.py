@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
@@ -129,3 +130,11 @@ def print_event(event: dict[str, Any], *, as_json: bool) -> None:
     """An event of a run, as soon as it comes. Raises `BrokenPipeError` where nobody reads any more."""
     shown = json_line(event) if as_json else f"{escape(event_line(event))}\n"
     print(shown, end="", flush=True)
+
+
+def print_bytes(data: bytes) -> None:
+    """Write to standard output; on a terminal what would act on it is shown."""
+    if sys.stdout.isatty():
+        sys.stdout.write(escape(data.decode("utf-8", "replace"), lines=True))
+    else:
+        sys.stdout.buffer.write(data)

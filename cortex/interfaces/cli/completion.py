@@ -44,7 +44,7 @@ SOURCES = {
     **dict.fromkeys(("what", "derived_from", "supersedes"), "note"),
     **dict.fromkeys(("session", "sessions"), "session"),
     **dict.fromkeys(("tag", "tags", "add_tags", "remove_tags"), "tag"),
-    **dict.fromkeys(("directory", "folder", "answer", "path", "publish", "base", "ours", "theirs", "token_file"), _FILES),
+    **dict.fromkeys(("directory", "folder", "answer", "path", "publish", "base", "ours", "theirs", "token_file", "output"), _FILES),
     **{name: name for name in ("type", "project", "topic", "branch", "owner", "status")},
     "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
     "import SOURCES": "source", "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",

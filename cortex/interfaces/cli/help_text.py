@@ -27,7 +27,7 @@ GROUPS = {
     ),
     "To look after records and the vault": (
         "doctor", "review", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
-        "consolidate", "promote", "project", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
+        "consolidate", "promote", "project", "export", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
         "embed", "rebuild", "upgrade", "reset", "schema", "completion",
     ),
 }  # fmt: skip

@@ -45,6 +45,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(("git", "hooks"), lambda answer: answer.action == "status" and answer.problems),
     "distill": lambda answer: any(session.outcome == "failed" for session in answer.sessions),
     "entities": lambda answer: answer.name and not answer.entities,
+    "export": lambda answer: answer.problems or not answer.notes,
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "archive": lambda answer: answer.outcome in ("unclear", "none"),
     "heal": lambda answer: answer.stale,

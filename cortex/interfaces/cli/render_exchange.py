@@ -63,6 +63,15 @@ def import_(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
+def export(answer: Any) -> Iterable[str]:
+    if not answer.notes:
+        yield "nothing to export: no note is of this type, project and time"
+    elif answer.path:
+        counts = ((number, kind) for kind, number in answer.notes.items())
+        yield f"exported {format_counts(*counts)} to {escape(short_path(answer.path))}"
+    yield from problem_lines(answer.problems) if answer.path else ()
+
+
 def _found_place_lines(answer: Any) -> Iterable[str]:
     """What there is to import on this machine."""
     for place in answer.places:

@@ -51,6 +51,8 @@ def run_command(argv: list[str]) -> int:
         supplied["launch"] = _steps().launch if is_asked else None
     if "emit" in parsed.declared.supplied:
         supplied["emit"] = partial(command.print_event, as_json=parsed.as_json)
+    if "write" in parsed.declared.supplied and not parsed.as_json:
+        supplied["write"] = command.print_bytes
     request = Request(
         cwd, "cli", lambda: find_vault(parsed.vault, cwd, os.environ), progress=view.progress_bar(),
         wants_outcome=parsed.as_json or sys.stdout.isatty(), say=lambda line: print(f"cortex: {line}", file=sys.stderr),
@@ -150,7 +152,8 @@ def _steps() -> ModuleType:
 
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     """The words with what is piped in for a `-`, and with a file's text where its name is one."""
-    given = {key: _read_stdin() if word == "-" else word for key, word in words.items()}
+    is_piped = {key for key, word in words.items() if word == "-" and key != "output"}
+    given = {key: _read_stdin() if key in is_piped else word for key, word in words.items()}
     needs_text = not str(given.get("type", "")).startswith("session_")
     if name == "capture" and needs_text and not given.keys() & {"text", "content"}:
         given |= {"text": _read_stdin()} if _steps().is_piped() else {}

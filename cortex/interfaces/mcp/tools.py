@@ -21,6 +21,7 @@ VERBS_WITHOUT_TOOL = {
     "git": "changes the settings of the person's git",
     "erase": "takes away for good, which a person decides",
     "tick": "starts what a person has scheduled; a timer and the watcher call it",
+    "export": "writes a file wherever a person wants it",
     "import": "reads what agents wrote elsewhere on this machine",
     "index-code": "reads files wherever they lie",
     "init": "makes a vault in a folder that a person chooses",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from cortex.core.model import event as events, turn_summary
@@ -14,7 +15,10 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
-from cortex.core.model.record import content_digest
+from cortex.core.model.record import content_digest, is_record_id
+from cortex.core.notes import note as notes
+from cortex.core.notes.erasure import hash_of_id
+from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import (
     format_time,
@@ -106,7 +110,7 @@ class ItemsImport:
         self.fallback = min(format_time(os.stat(path).st_mtime), caller.now)  # of what has no time
         self.project, self.since = project, since
         self.settings = settings.load(vault.root)
-        self.erased = read_list(vault.root).events
+        self.erased, self._erased_records = read_list(vault.root)[:2]
         self.importer = load_importer(source)
         self.problems: list[Problem] = []
         self.counts: dict[Kind, dict[str, int]] = {}
@@ -121,6 +125,7 @@ class ItemsImport:
         self._session_notes: set[str] = set()
         self._waiting: list[Event] = []  # that were captured, and are no records yet
         self._waiting_chars = 0
+        self._known_ids: set[str] = set()  # of the notes that are here, wherever they lie
         query_index(vault, caller.progress, self._read_existing)
         # The end of an event's id, which follows from what the source calls it -> its path. What
         # has no date of its own may have had another one when it was imported.
@@ -131,6 +136,7 @@ class ItemsImport:
         for start in range(0, len(numbers), _BATCH):
             rows = index.catalogue.rows_by_number(numbers[start : start + _BATCH])
             for row in rows.values():
+                self._known_ids.add(row.id)
                 if row.type == "session":
                     self._session_notes.add(row.id)
                 elif row.digest and row.tier == TIER_CURRENT:
@@ -154,7 +160,7 @@ class ItemsImport:
                     self._superseded_by[item.key] = item.superseded_by
                 others = (to for _, to in item.relations)
                 named.update(item.supersedes, item.derived_from, (item.superseded_by,), others)
-            kind = _KINDS[type(item)]
+            kind = _kind_of(item)
             some = self.counts.setdefault(kind, {})
             some[outcome] = some.get(outcome, 0) + 1
             if outcome == NEW:
@@ -240,7 +246,8 @@ class ItemsImport:
         if sum(one.kind == kind for one in self.samples) < _MAX_SAMPLES:
             made = self._events_of(item)
             event = made[0] if made else None
-            named = item.path if isinstance(item, ForeignFile) else getattr(item, "title", "")
+            named = getattr(item, "title", "") or getattr(item, "path", "")
+            named = (_note_of(item).title if isinstance(item, ForeignFile) else "") or named
             said = turn_summary.utterances(event.text[:_MAX_SAMPLE_CHARS]) if event else []
             title = printable_line(sanitize_text(named)) or (said[0].text if said else "")
             type_ = item.type if isinstance(item, ForeignRecord) else ""
@@ -319,16 +326,23 @@ class ItemsImport:
         return self.vault.layout().path("/".join(files.checked_parts(item.path)))
 
     def _outcome_of_file(self, item: ForeignFile) -> str:
-        path, root = self._path_of(item), self.vault.root
-        if not files.exists(root, path):
-            return NEW
-        return KNOWN if files.read(root, path) == sanitize_text(item.text).encode() else CHANGED
+        path, root, note = self._path_of(item), self.vault.root, _note_of(item)
+        id_, at = note.get("id"), foreign_events.read_time(item.at or note.updated)
+        project = self.settings.resolve_project(foreign_events.project_name(note.get("project")))
+        is_other = project not in ("", self.project or project)
+        is_old = "" < at < format_time(self.since or 0)
+        is_erased = id_ in self.erased or hash_of_id(id_) in self._erased_records
+        if is_other or is_old or is_erased:
+            return LEFT
+        if files.exists(root, path):
+            return KNOWN if files.read(root, path) == notes.write(note) else CHANGED
+        return CHANGED if id_ in self._known_ids else NEW  # somebody has moved it
 
     def _keep(self, item: ForeignItem) -> None:
         """Write an item's file, or those of its events that are not there."""
         if isinstance(item, ForeignFile):
-            text = sanitize_text(item.text)
-            files.create(self.vault.root, self._path_of(item), text.encode())
+            files.create(self.vault.root, self._path_of(item), notes.write(_note_of(item)))
+            self.records += _kind_of(item) == "record"
             return
         new = [event for event in self._events_of(item) if self._captured_text(event.id) is None]
         for event in new:
@@ -345,6 +359,18 @@ class ItemsImport:
         self.records += len(done.created)
         for problem in done.failed:
             self._add_problem(problem)
+
+
+@lru_cache(1)
+def _note_of(item: ForeignFile) -> Note:
+    return notes.read(sanitize_text(item.text).encode("utf-8", "replace"))
+
+
+def _kind_of(item: ForeignItem) -> Kind:
+    """The kind of an item; a file that is a record of Cortex's is one."""
+    if isinstance(item, ForeignFile) and is_record_id(_note_of(item).get("id")):
+        return "record"
+    return _KINDS[type(item)]
 
 
 def _event_paths(vault: Vault) -> Iterator[str]:
