@@ -44,6 +44,6 @@ def _message(one: Row) -> ForeignTurn:
     files = [file.get("name") for file in about.get("attachments") or ()] if parts else []
     names = (f"[file: {name}]" for name in files or filter(None, pointers))
     # A mark of a citation stands between two characters of private use.
-    texts = (part if isinstance(part, str) else part.get("text") or "" for part in parts)
+    texts = (part if isinstance(part, str) else (part or {}).get("text") or "" for part in parts)
     words = (re.sub("\ue200[^\ue201]{0,500}\ue201", "", text) for text in texts)
     return turns.message(one["id"], one.get("create_time"), role == "user", (*words, *names))

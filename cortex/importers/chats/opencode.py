@@ -38,8 +38,10 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 
 def _load(archive: Archive, name: str) -> Iterator[ForeignItem]:
+    file = Path(archive.root) if archive.root.endswith(name) else Path(archive.root, name)
+
     def load(table: str, id_: str) -> list[Row]:
-        files = sorted(Path(archive.root, name).parents[2].joinpath(table, id_).glob("*.json"))
+        files = sorted(file.parents[2].joinpath(table, id_).glob("*.json"))
         return [json.loads(one.read_text("utf-8", "replace")) for one in files]
 
     if re.match(_BEGINNING, text := archive.read(name)):
@@ -77,7 +79,7 @@ def _session(info: Row, rows: list[Row]) -> Iterator[ForeignItem]:
         is_machine = (is_person and info.get("parentID")) or about.get("summary") is True
         texts = (one for one in parts if one.get("type") == "text" and not is_machine)
         words = (one for one in texts if not (one.get("synthetic") or one.get("ignored")))
-        tools = (one | one["state"] for one in parts if one.get("type") == "tool")
+        tools = (one | (one.get("state") or {}) for one in parts if one.get("type") == "tool")
         exits = ({**one, "exit": (one.get("metadata") or {}).get("exit")} for one in tools)
         calls = (map(one.get, ("tool", "input", "status", "exit")) for one in exits)
         at = about.get("time", {}).get("created")

@@ -34,6 +34,7 @@ def session(key: str, messages: Iterable[ForeignTurn], **about: Any) -> Iterator
             id_, at, said, files, commands, _ = turns[-1]
             both = said + one.said, files + one.files, commands + one.commands
             turns[-1] = ForeignTurn(id_, at, *both)
+    about["title"] = str(about.get("title") or "")
     if turns:
         yield ForeignSession(key, tuple(turns), **{name: one or "" for name, one in about.items()})
 
@@ -43,15 +44,15 @@ def message(key: str, at: Any, is_person: bool, words: Some, calls: Some = ()) -
     each call the tool, what it was given, how it ended, and a command's exit status, or a text of it."""
     texts = (one if isinstance(one, str) else (one or {}).get("text") or "" for one in words)
     text, files, runs = "\n\n".join(filter(str.strip, texts)).strip(), list[str](), []
-    for tool, given, status, code in calls:
+    for tool, given, status, code in ((tool, one or {}, *more) for tool, one, *more in calls):
         if tool in _SHELLS and status in (*_DONE, "error") and given.get("command"):
             found = re.search(r"(?i)(?:^|exit(?:ed with)? code:? )(\d+)", str(code))
             told = f": exit code {found[1]}" if found and found[1] != "0" else ""
             outcome = f"failed{told}" if told or status == "error" else "ok"
-            runs.append(CommandRun(given["command"], outcome))
+            runs.append(CommandRun(str(given["command"]), outcome))
         elif tool in _EDITORS and status in _DONE:
             file = given.get("filePath") or given.get("file_path")
-            files += [file] if file else re.findall(_PATCHED, str(given.get("patchText", "")))
+            files += [str(file)] if file else re.findall(_PATCHED, str(given.get("patchText", "")))
     said = (Utterance(USER if is_person else AGENT, text),) if text else ()
     return ForeignTurn(key, at, said, tuple(files), tuple(runs))
 

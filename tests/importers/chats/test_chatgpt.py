@@ -146,7 +146,7 @@ def test_what_is_no_export_is_said(tmp_path: Path) -> None:
 
 
 def test_a_long_export_is_read_in_bounded_memory(tmp_path: Path) -> None:
-    text = json.dumps(conversation(*NODES, node("q3", "a2", "user", "word " * 2_000)))
+    text = json.dumps(conversation(*NODES, node("q3", "a2", "user", "word " * 20_000)))
     path = tmp_path / "conversations.json"
     with path.open("w") as file:
         file.write("[" + text)
@@ -157,7 +157,7 @@ def test_a_long_export_is_read_in_bounded_memory(tmp_path: Path) -> None:
     count = sum(1 for _ in chatgpt.read(str(path)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert count > 3_000
+    assert count > 400
     assert peak < 30_000_000
 
 

@@ -166,6 +166,7 @@ def test_the_older_folder_of_files(tmp_path: Path) -> None:
     [one] = read(stored(tmp_path))
     check(one)
     assert read(tmp_path / "storage") == [one]
+    assert read(tmp_path / "storage/session/global" / f"{SESSION}.json") == [one]
 
 
 def test_what_a_subagent_is_asked_is_no_persons_word(tmp_path: Path) -> None:
