@@ -86,8 +86,7 @@ def export(
     if output not in ("", "-"):
         target = _checked_target(vault, caller, to, output, force=force)
     elif to != "jsonl" or not write:
-        message = f"{to} is nothing to print: name where it goes"
-        raise InvalidInputError(message, f"cortex export --to {to} -o PATH")
+        raise InvalidInputError(f"name where to write {to}", f"cortex export --to {to} -o PATH")
     named, below = canonical_project(vault, project), vault.layout().below
     types, projects = tuple(map(canonical_type, type)) or None, (named,) if named else None
     wanted = KNOWLEDGE._replace(projects=projects, types=types, changed_since=since)
@@ -132,6 +131,10 @@ def _checked_target(vault: Vault, caller: Caller, to: str, output: str, *, force
     root, is_folder = os.path.realpath(vault.root), to in _FOLDERS
     if os.path.commonpath((root, os.path.realpath(full))) == root:
         raise InvalidInputError(f"{output} lies in the vault", "name a place outside of it")
+    if os.path.exists(full) and os.path.isdir(full) != is_folder:
+        raise InvalidInputError(
+            f"{output} is no {'folder' if is_folder else 'file'}", "name another"
+        )
     marked = os.path.join(full, _MARKER) if is_folder else full
     is_free = not os.path.lexists(full) or (is_folder and not os.listdir(full))
     if not (is_free or force or _MARK in files.read_bounded(marked, _HEAD_BYTES)):

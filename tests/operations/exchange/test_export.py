@@ -299,6 +299,16 @@ def test_a_file_is_written_over_only_where_an_export_wrote_it(kept, caller, tmp_
     assert [path.name for path in tmp_path.iterdir() if ".new" in path.name] == []
 
 
+def test_a_file_is_no_folder_and_a_folder_no_file(kept, caller, tmp_path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.iterdir())
+    for to, name in (("jsonl", "folder"), ("okf", "file")):
+        with pytest.raises(InvalidInputError, match=f"{name} is no "):
+            export(kept, caller, to=to, output=str(tmp_path / name), force=True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_no_export_lies_in_the_vault(kept, caller) -> None:
     with pytest.raises(InvalidInputError, match="lies in the vault"):
         export(kept, caller, output=f"{kept.root}/a.jsonl")
