@@ -226,7 +226,7 @@ class Vault:
         type: Iterable[str] = (),
         force: bool = False,
     ) -> ExportResult:
-        """Take the memory elsewhere: as data, or as notes for other programs."""
+        """Take the memory elsewhere: as data, or for other programs."""
 
     def extract(
         self,

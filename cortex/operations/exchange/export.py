@@ -65,7 +65,7 @@ def export(
     output: Annotated[str, OUTSIDE_PATH] = "", project: str = "", since: Since | None = None,
     type: tuple[str, ...] = (), force: bool = False, write: Callable[[bytes], object] | None = None,
 ) -> ExportResult:  # fmt: skip
-    """Take the memory elsewhere: as data, or as notes for other programs.
+    """Take the memory elsewhere: as data, or for other programs.
 
     jsonl, one object a line, holds everything: records, sessions, people's own notes, and
     the events that they came from. okf (Open Knowledge Format 0.2) and basic-memory are folders of
