@@ -68,6 +68,7 @@ SOURCES: dict[str, Source] = {
     ),
     "mcp-memory": Source("memories.mcp_memory", "entities of MCP's memory server → records"),
     "basic-memory": Source("memories.basic_memory", "notes → records", ("~/basic-memory",)),
+    "okf": Source("notes.okf", "concepts of a bundle → records"),
     # Any folder of notes is one of these: it comes last.
     "specstory": Source(
         "chats.specstory", "sessions of any agent → sessions", (".specstory/history",)
