@@ -37,6 +37,7 @@ SOURCES: dict[str, Source] = {
     "cortex-export": Source("earlier.cortex_export", "what cortex export wrote → the same notes"),
     "cortex-inbox": Source("earlier.cortex_inbox", "records, inbox → records", ("~/.cortex",)),
     "logseq": Source("notes.logseq", "journals, pages → notes/"),
+    "cortex-runs": Source("earlier.cortex_runs", "runs → runs/, talents → agents/"),
     "adr": Source(
         "notes.adr", "ADRs → decisions", ("doc*/adr*", "doc*/decisions", "doc*/*/decisions")
     ),
