@@ -219,14 +219,14 @@ class Vault:
     def export(
         self,
         *,
-        to: Literal["jsonl", "okf", "basic-memory"] = "jsonl",
+        to: Literal["jsonl", "okf", "basic-memory", "sqlite", "html", "ics"] = "jsonl",
         output: str = "",
         project: str = "",
         since: str | int | None = None,
         type: Iterable[str] = (),
         force: bool = False,
     ) -> ExportResult:
-        """Take the memory elsewhere: as data, or for other programs."""
+        """Take the memory elsewhere: data, notes, a page, a calendar."""
 
     def extract(
         self,

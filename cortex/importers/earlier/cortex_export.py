@@ -1,4 +1,4 @@
-"""What `cortex export` wrote: lines of JSON, or a folder of markdown for OKF or
+"""What `cortex export` wrote: lines of JSON, a database, or a folder of markdown for OKF or
 basic-memory. Each note comes back as it was, with its id."""
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.importers.archive import open_archive
+from cortex.importers.database import is_database, open_database
 from cortex.importers.item import ForeignFile, ForeignItem
 
 FORMAT = 1
-ABOUT = "cortex-export"  # the kind of the first line, which names the form
+ABOUT = "cortex-export"  # the kind of the first line, and a table: what the form is
 SECTIONS = "\n\n<!-- cortex-export -->\n"  # before what an export adds to the end of a note
 _ADDED_RE = lazy_re(r"(?<=\n)cortex_path: (?:(?!---).*\n)*?(?=---\r?(?:\n|$))")
 _MAX_LINE_BYTES = 256_000_000
@@ -48,6 +49,11 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 def _entries(path: str) -> Iterator[tuple[str, Any]]:
     """Each note, by the names of its fields, and where it stands; None for what is none."""
+    if is_database(path, ABOUT):
+        with open_database(path) as database:
+            for table in (ABOUT, "records", "notes", "events"):
+                yield from ((str(row.get("path")), row) for row in database.rows(table))
+        return
     with open_archive(path) as archive:
         first = next(archive.names(), "")
         if first and f'"{ABOUT}"' in archive.read(first, 200):

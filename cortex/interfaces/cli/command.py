@@ -135,6 +135,7 @@ def print_event(event: dict[str, Any], *, as_json: bool) -> None:
 def print_bytes(data: bytes) -> None:
     """Write to standard output; on a terminal what would act on it is shown."""
     if sys.stdout.isatty():
-        sys.stdout.write(escape(data.decode("utf-8", "replace"), lines=True))
+        shown = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        sys.stdout.write(escape(shown, lines=True))
     else:
         sys.stdout.buffer.write(data)

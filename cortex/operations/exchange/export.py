@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from cortex.core import __version__
@@ -22,26 +21,25 @@ from cortex.core.model.problem import (
     problem_of,
 )
 from cortex.core.model.record import canonical_type, is_record_id
-from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
-from cortex.core.notes.note import Note
-from cortex.core.text.strings import one_line, shorten, slugify
+from cortex.core.text.strings import one_line, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue, field_lines
-from cortex.importers.earlier.cortex_export import ABOUT, FORMAT, SECTIONS
+from cortex.importers.earlier.cortex_export import SECTIONS
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.exchange.export_database import write_sqlite
+from cortex.operations.exchange.export_note import ExportedNote, Known, Pieces, write_jsonl
+from cortex.operations.exchange.export_views import is_in_view, write_html, write_ics
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
-# Pieces of a file, or of a folder's files by their paths.
-Pieces: TypeAlias = Iterator[tuple[str, bytes]]
-Known: TypeAlias = dict[str, tuple[str, str]]  # ids of what is exported -> path, title
 _FOLDERS = ("okf", "basic-memory")
+_TYPES = {"html": ("decision",), "ics": ("action", "meeting")}  # by default
 _MARKER = ".cortex-export"  # of a folder that an export wrote: the paths of its files
 _MARK = b"cortex-export"  # stands at the beginning of whatever an export wrote
 _HEAD_BYTES = 8192
@@ -61,52 +59,54 @@ class ExportResult(NamedTuple):
 
 def export(
     vault: Vault, caller: Caller, *,
-    to: Literal["jsonl", "okf", "basic-memory"] = "jsonl",
+    to: Literal["jsonl", "okf", "basic-memory", "sqlite", "html", "ics"] = "jsonl",
     output: Annotated[str, OUTSIDE_PATH] = "", project: str = "", since: Since | None = None,
     type: tuple[str, ...] = (), force: bool = False, write: Callable[[bytes], object] | None = None,
 ) -> ExportResult:  # fmt: skip
-    """Take the memory elsewhere: as data, or for other programs.
+    """Take the memory elsewhere: data, notes, a page, a calendar.
 
-    jsonl, one object a line, holds everything: records, sessions, people's own notes, and
+    jsonl, one object a line, and sqlite hold everything: records, sessions, people's own notes, and
     the events that they came from. okf (Open Knowledge Format 0.2) and basic-memory are folders of
-    markdown without the events. cortex import takes each of them back, with the same ids, dates,
-    statuses and relations. All is as it stands in the vault, what is personal too.
+    markdown without the events. cortex import takes each of these four back, with the same ids,
+    dates, statuses and relations. html is one page of decisions, with what superseded what; ics has
+    the actions that are due and the meetings. All is as it stands in the vault, what is personal
+    too; but html leaves that out where a project is named.
 
     to: the form; jsonl by default
-    output: the file, or of okf and basic-memory the folder; without it, or with -, jsonl is printed
+    output: the file, or of okf and basic-memory the folder; without it, or with -, jsonl, html and ics are printed
     project: only what is of this project
     since: only what changed from then on: 30d, 12h, 3m, or a day such as 2026-10-01
-    type: only notes of these types
+    type: only notes of these types; of html and ics by default decisions, and actions and meetings
     force: write over what no export has written
 
     Example: cortex export -o memory.jsonl
-    Example: cortex export --to okf --project shop -o shop-knowledge
+    Example: cortex export --to html --project shop -o decisions.html
     """
     target = ""
     if output not in ("", "-"):
         target = _checked_target(vault, caller, to, output, force=force)
-    elif to != "jsonl" or not write:
+    elif to in (*_FOLDERS, "sqlite") or not write:
         raise InvalidInputError(f"name where to write {to}", f"cortex export --to {to} -o PATH")
     named, below = canonical_project(vault, project), vault.layout().below
-    types, projects = tuple(map(canonical_type, type)) or None, (named,) if named else None
+    types = tuple(map(canonical_type, type)) or _TYPES.get(to)
+    projects = (named,) if named else None
     wanted = KNOWLEDGE._replace(projects=projects, types=types, changed_since=since)
     known, counts = dict[str, tuple[str, str]](), Counter[str]()
 
     def find(index: IndexSession) -> list[str]:
         paths, events = [], set[str]()
-        for row in _rows(index, wanted):
+        for row in (row for row in _rows(index, wanted) if is_in_view(row, to, named)):
             paths.append(row.path)
             events.update(row.events)
             known[row.id] = below(row.path) or row.path, row.title
-        trail = _rows(index, _TRAIL) if to not in _FOLDERS else ()
+        trail = _rows(index, _TRAIL) if to in ("jsonl", "sqlite") else ()
         of_trail = (row.path for row in trail if wanted == KNOWLEDGE or row.id in events)
         return [*sorted(paths), *sorted(of_trail)]
 
     paths, problems = query_fresh(vault, caller, find)
-
     if paths:
         read = _read_notes(vault, caller, paths, counts, problems)
-        pieces = _WRITERS[to](read, known)
+        pieces = _WRITERS[to](read, known, named)
         if to in _FOLDERS:
             _write_folder(target, pieces)
         elif target:
@@ -170,29 +170,6 @@ def _write_folder(target: str, pieces: Pieces) -> None:
     put(_MARKER, "\n".join([_MARK.decode(), *written]).encode())
 
 
-class ExportedNote(NamedTuple):
-    """A note: `head + text` is all of it."""
-
-    kind: str  # record, session, event or note
-    path: str  # below the folder of Cortex
-    id: str
-    title: str
-    head: str
-    text: str
-    note: Note
-
-    @property
-    def gist(self) -> str:
-        """What it says first, on one line."""
-        lines = (line.strip("#>*- ") for line in self.note.text_below_title.splitlines())
-        return shorten(next(filter(None, lines), ""), 160).replace("**", "")
-
-    @property
-    def relations(self) -> list[tuple[str, str]]:
-        """Kind and id of what it is related to."""
-        return [*record_from_note(self.note).relations]
-
-
 def _read_notes(
     vault: Vault, caller: Caller, paths: list[str], counts: Counter[str], problems: list[Problem]
 ) -> Iterator[ExportedNote]:
@@ -217,18 +194,7 @@ def _read_notes(
         yield ExportedNote(*named, whole[: len(whole) - len(text)], text, note)
 
 
-def _write_jsonl(some: Iterable[ExportedNote], _known: Known) -> Pieces:
-    """Lines of JSON: one that names the form, then all of each note by names."""
-    about = {"kind": ABOUT, "format": FORMAT, "version": __version__}
-    yield "", json.dumps(about).encode() + b"\n"
-    for one in some:
-        status = {"status": "active"} if one.kind == "record" else {}
-        found = {**status, **one.note.fields, **one._asdict(), "relations": one.relations}
-        filled = {key: value for key, value in found.items() if value and key != "note"}
-        yield "", json.dumps(filled, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-def _write_okf(some: Iterable[ExportedNote], known: Known) -> Pieces:
+def _write_okf(some: Iterable[ExportedNote], known: Known, _project: str) -> Pieces:
     """A bundle of the Open Knowledge Format, version 0.2, with its index and log."""
     listed = []
     for one in some:
@@ -245,7 +211,7 @@ def _write_okf(some: Iterable[ExportedNote], known: Known) -> Pieces:
     yield "log.md", ("# Log\n" + _grouped(days, 1, "* **Creation**: {2}\n")).encode()
 
 
-def _write_basic_memory(some: Iterable[ExportedNote], known: Known) -> Pieces:
+def _write_basic_memory(some: Iterable[ExportedNote], known: Known, _project: str) -> Pieces:
     """Notes for basic-memory: what a record says first as an observation, its relations as such."""
     for one in some:
         tags = "".join(f" #{tag}" for tag in one.note.get_list("tags"))
@@ -291,4 +257,7 @@ def _with_added(one: ExportedNote, added: Mapping[str, YamlValue], **sections: l
     return f"{above}{block}{whole[len(above) :]}{below}".encode()
 
 
-_WRITERS = {"jsonl": _write_jsonl, "okf": _write_okf, "basic-memory": _write_basic_memory}
+_WRITERS = {
+    "jsonl": write_jsonl, "okf": _write_okf, "basic-memory": _write_basic_memory,
+    "sqlite": write_sqlite, "html": write_html, "ics": write_ics,
+}  # fmt: skip

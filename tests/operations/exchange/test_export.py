@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sqlite3
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 
 ROOT = Path(__file__).parents[3]
-FORMS = ("jsonl", "okf", "basic-memory")
+FORMS = ("jsonl", "okf", "basic-memory", "sqlite")
 KEPT = """
 === records/decision/use-sqlite-aaaaaa.md
 ---
@@ -158,7 +160,7 @@ def test_what_leaves_comes_back_to_the_byte(kept, empty, caller, tmp_path, to) -
     answer = export(kept, caller, to=to, output=target)
     assert (answer.path, answer.problems) == (target, [])
     before = texts_of(kept)
-    if to != "jsonl":
+    if to in ("okf", "basic-memory"):
         del before[EVENT]
     done = import_(empty, caller, (target,))
     assert done.hosts == ["cortex-export"]
@@ -262,6 +264,31 @@ def test_basic_memory_finds_titles_permalinks_observations_and_relations(
     assert "permalink: own-index\n" in (root / "own/index.md").read_text()
 
 
+def test_a_database_can_be_asked(kept, caller, tmp_path) -> None:
+    file = tmp_path / "a.db"
+    export(kept, caller, to="sqlite", output=str(file))
+    with closing(sqlite3.connect(file)) as database:
+
+        def ask(query: str) -> list[Any]:
+            return database.execute(query).fetchall()
+
+        assert ask("SELECT title, status, confidence FROM records WHERE due = '2026-12-01'") == [
+            ("Do it", "done", None)
+        ]
+        assert ask("SELECT record, target FROM relations WHERE kind = 'supersedes'") == [
+            ("use-postgres-bbbbbb", "use-sqlite-aaaaaa")
+        ]
+        assert ask("SELECT tag FROM tags WHERE id = 'use-sqlite-aaaaaa'") == [("db",), ("infra",)]
+        assert ask("SELECT session, text FROM events") == [
+            ("s-1", "## Raw Content\n\nTwo writers.\n")
+        ]
+        assert [path for (path,) in ask("SELECT path FROM notes ORDER BY path")] == [
+            "own/bare.md", "own/broken.md", "own/index.md"
+        ]  # fmt: skip
+        found = "SELECT title FROM records_fts WHERE records_fts MATCH 'writers'"
+        assert ask(found) == [("Use Postgres [now]",)]
+
+
 def test_a_folder_is_written_over_only_where_an_export_wrote_it(kept, caller, tmp_path) -> None:
     root = tmp_path / "okf"
     root.mkdir()
@@ -333,10 +360,14 @@ def test_the_command_prints_lines_and_says_where_it_wrote(kept, cortex, tmp_path
     assert "5 records" in done.stdout
     known = cortex("import", str(tmp_path / "okf"), "--dry-run").stdout
     assert "5 imported before" in known
-    missing = cortex("export", "--to", "okf")
-    assert missing.returncode == 2
-    assert "cortex export --to okf -o PATH" in missing.stderr
-    assert "--to 'xml' is not jsonl, okf or basic-memory" in cortex("export", "--to", "xml").stderr
+    for to in ("okf", "basic-memory", "sqlite"):
+        missing = cortex("export", "--to", to)
+        assert missing.returncode == 2
+        assert f"cortex export --to {to} -o PATH" in missing.stderr
+    assert (
+        "--to 'xml' is not jsonl, okf, basic-memory, sqlite, html or ics"
+        in cortex("export", "--to", "xml").stderr
+    )
 
 
 def test_nothing_to_export_is_said(kept, cortex, tmp_path) -> None:
