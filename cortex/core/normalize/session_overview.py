@@ -204,10 +204,13 @@ def _gather(ordered: Sequence[Event]) -> _Said:
 
 
 def _title(said: _Said, first: Event) -> str:
-    """The goal, the heading of a plan, what was committed, a pull request, the host's title, else
-    what was asked, the last report, the branch or a file; with none of these the day."""
+    """Of a conversation that was imported its title there; else the goal, the heading of a plan,
+    what was committed, a pull request, the host's title, else what was asked, the last report, the
+    branch or a file; with none of these the day."""
     if is_headless(first.session):
         return f"Headless runs of {first.at[:10]}"
+    if first.imported_from and said.title:
+        return said.title  # under which people know the conversation
     requests = (one for turn in said.turns for one in turn.done.pull_requests if one.subject)
     done = (
         _plan(said) or _most_telling_subject(said.commits()) or _most_telling_subject([*requests])

@@ -34,12 +34,13 @@ _KEY_LINE_PATTERN = (
 Span = tuple[int, int]
 
 
-def redact(text: str) -> tuple[str, tuple[str, ...]]:
+def redact(text: str, kinds: Container[str] = ()) -> tuple[str, tuple[str, ...]]:
     """The text with its secrets replaced, and the kind of each replacement in order of appearance.
+    Of `kinds` alone, if any are given.
 
     A text without a secret comes back as the same object.
     """
-    found = list_secrets(text)
+    found = list_secrets(text, kinds)
     if not found:
         return text, ()
     parts: list[str] = []

@@ -15,11 +15,12 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
-from cortex.core.model.record import content_digest, is_record_id
+from cortex.core.model.record import content_digest
 from cortex.core.notes import note as notes
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
-from cortex.core.redact.secrets import sanitize_text
+from cortex.core.redact.secret_patterns import SECRET_PATTERNS
+from cortex.core.redact.secrets import redact, sanitize_text
 from cortex.core.text.strings import (
     format_time,
     hash_bytes,
@@ -52,6 +53,7 @@ _BATCH, _BATCH_CHARS = (
 _MAX_SAMPLES = 3  # of each kind
 _MAX_SAMPLE_CHARS = 2000  # of the text that a title is taken from
 _MAX_PROBLEMS = 200
+_SECRETS = frozenset(row[0] for row in SECRET_PATTERNS) - {"private"}
 _ID_END = len("-k3f7q2abcd.md")
 _TEXT_START = f"\n---\n\n{events.RAW_HEADING}\n\n"
 _STEP = 100  # items between two words on the progress
@@ -363,12 +365,13 @@ class ItemsImport:
 
 @lru_cache(1)
 def _note_of(item: ForeignFile) -> Note:
-    return notes.read(sanitize_text(item.text).encode("utf-8", "replace"))
+    """The note without secrets, else byte for byte: a person's `<private>` may stand in a note."""
+    return notes.read(redact(item.text, _SECRETS)[0].encode("utf-8", "replace"))
 
 
 def _kind_of(item: ForeignItem) -> Kind:
     """The kind of an item; a file that is a record of Cortex's is one."""
-    if isinstance(item, ForeignFile) and is_record_id(_note_of(item).get("id")):
+    if isinstance(item, ForeignFile) and item.path.startswith("records/"):
         return "record"
     return _KINDS[type(item)]
 
