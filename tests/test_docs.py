@@ -170,8 +170,7 @@ def test_the_list_of_importers_is_that_of_the_table_and_each_has_a_test() -> Non
     """docs/import.md; CORTEX_UPDATE=1 writes it."""
     page, head = ROOT / "docs/import.md", "| --- | --- | --- |\n"
     hosts_rows = [
-        (host, "transcripts → sessions", "its own folder")
-        for host in hosts.TRANSCRIPT_HOSTS
+        (host, "transcripts → sessions", "its own folder") for host in hosts.TRANSCRIPT_HOSTS
     ]
     rows = [
         *hosts_rows,

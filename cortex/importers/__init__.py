@@ -49,7 +49,7 @@ SOURCES: dict[str, Source] = {
     ),
     "cortex-memory": Source(
         "memories.cortex_memory",
-        "observations → records with relations, prompts and summaries → sessions",
+        "observations → records, prompts and summaries → sessions",
         ("~/.cortex/cortex.db", "cortex.db"),
     ),
     "engram": Source(
@@ -74,16 +74,14 @@ SOURCES: dict[str, Source] = {
     "specstory": Source(
         "chats.specstory", "sessions of any agent → sessions", (".specstory/history",)
     ),
-    "gemini": Source(
-        "chats.gemini", "chats of Gemini CLI, with titles → sessions", ("~/.gemini/tmp",)
-    ),
+    "gemini": Source("chats.gemini", "chats of Gemini CLI → sessions", ("~/.gemini/tmp",)),
     "chatgpt": Source("chats.chatgpt", "conversations of an export → sessions"),
     "claude-ai": Source(
         "chats.claude_ai", "conversations → sessions, projects' documents and memories → records"
     ),
     "opencode": Source(
         "chats.opencode",
-        "sessions of agents and subagents, with titles → sessions",
+        "sessions, also of subagents → sessions",
         ("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
     ),
     "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
