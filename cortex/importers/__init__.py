@@ -32,6 +32,10 @@ class Importer(NamedTuple):
     read: Callable[[str], Iterator[ForeignItem]]
 
 
+_CLAUDE_PLACES = "$CLAUDE_CONFIG_DIR/projects", "~/.claude/projects"
+_CLAUDE_MEM_PLACES = "$CLAUDE_MEM_DATA_DIR/claude-mem.db", "~/.claude-mem/claude-mem.db"
+_CODEX_PLACES = "$CODEX_HOME/memories", "~/.codex/memories"
+_TALKED = "observations → records, prompts and summaries → sessions"
 # In the order in which an unnamed file is offered to them: the most particular first.
 SOURCES: dict[str, Source] = {
     "cortex-export": Source("earlier.cortex_export", "what cortex export wrote → the same notes"),
@@ -42,33 +46,17 @@ SOURCES: dict[str, Source] = {
         "notes.adr", "ADRs → decisions", ("doc*/adr*", "doc*/decisions", "doc*/*/decisions")
     ),
     "meetings": Source("notes.meetings", "transcripts → meetings", ("~/Documents/Zoom",)),
-    "claude-mem": Source(
-        "memories.claude_mem",
-        "observations → records, prompts and summaries → sessions",
-        ("$CLAUDE_MEM_DATA_DIR/claude-mem.db", "~/.claude-mem/claude-mem.db"),
-    ),
-    "cortex-memory": Source(
-        "memories.cortex_memory",
-        "observations → records, prompts and summaries → sessions",
-        ("~/.cortex/cortex.db", "cortex.db"),
-    ),
-    "engram": Source(
-        "memories.engram",
-        "observations → records, prompts and summaries → sessions",
-        ("$ENGRAM_DATA_DIR/engram.db", "~/.engram/engram.db"),
-    ),
-    "claude-memory": Source(
-        "memories.claude_memory",
-        "Claude Code's own memory → records",
-        ("$CLAUDE_CONFIG_DIR/projects/*/memory", "~/.claude/projects/*/memory"),
-    ),
-    "codex-memory": Source(
-        "memories.codex_memory",
-        "Codex's own memory → records, summaries of rollouts → sessions",
-        ("$CODEX_HOME/memories", "~/.codex/memories"),
-    ),
+    "claude-mem": Source("memories.claude_mem", _TALKED, _CLAUDE_MEM_PLACES),
+    "cortex-memory": Source("memories.cortex_memory", _TALKED, ("~/.cortex/cortex.db",)),
+    "engram": Source("memories.engram", _TALKED, ("$ENGRAM_DATA_DIR", "~/.engram")),
+    "claude-memory": Source("memories.claude_memory", "files → records", _CLAUDE_PLACES),
+    "codex-memory": Source("memories.codex_memory", "files → records and sessions", _CODEX_PLACES),
     "mcp-memory": Source("memories.mcp_memory", "entities of MCP's memory server → records"),
     "basic-memory": Source("memories.basic_memory", "notes → records", ("~/basic-memory",)),
+    "cortex-events": Source("earlier.cortex_events", "events → records", ("~/.cortex/projects",)),
+    "cortex-ranked": Source(
+        "earlier.cortex_ranked", "memories → records", (".memory", "~/.claude/memory")
+    ),
     "okf": Source("notes.okf", "concepts of a bundle → records"),
     # Any folder of notes is one of these: it comes last.
     "specstory": Source(

@@ -73,9 +73,9 @@ def is_database(path: str, *tables: str) -> bool:
         return all(map(database.columns, tables))
 
 
-def database_in(path: str, name: str) -> str:
-    """A path, or where it is a folder, that of the database of this name in it."""
-    return os.path.join(path, name) if os.path.isdir(path) else path
+def database_in(path: str, *names: str) -> str:
+    """A path, or where it is a folder, that of the first of these files that is in it."""
+    return next(filter(os.path.isfile, (os.path.join(path, name) for name in names)), path)
 
 
 @contextmanager

@@ -12,10 +12,12 @@ from typing import Any, TypeAlias
 
 from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
+from cortex.core.model.relation import normalize_kind
 from cortex.core.model.turn_summary import CommandRun, Utterance
 from cortex.core.text.value import NamedTuple
 
 When: TypeAlias = str | int | float | None
+_OWN_EDGES = ("supersedes", "superseded_by", "derived_from")  # that have a field of their own
 Row: TypeAlias = dict[str, Any]  # of a table, or an object of JSON, as the source has it
 
 
@@ -99,6 +101,17 @@ class ForeignFile(NamedTuple):
 ForeignItem: TypeAlias = (
     ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile | Event | Problem
 )
+
+
+def with_edges(record: ForeignRecord, edges: Iterable[tuple[str, str]]) -> ForeignRecord:
+    """The record with edges to others: kinds in any spelling, and keys. One to itself is none."""
+    pairs = [(normalize_kind(kind), key) for kind, key in edges if key not in ("", record.key)]
+    own = {one: tuple(key for kind, key in pairs if kind == one) for one in _OWN_EDGES}
+    return record._replace(
+        supersedes=own["supersedes"], derived_from=own["derived_from"],
+        superseded_by=next(iter(own["superseded_by"]), ""),
+        relations=tuple(pair for pair in pairs if pair[0] not in own),
+    )  # fmt: skip
 
 
 def items_of(

@@ -12,8 +12,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, slugify
 from cortex.importers.archive import Archive
-from cortex.importers.edges import with_edges
-from cortex.importers.item import ForeignItem, ForeignRecord, items_of
+from cortex.importers.item import ForeignItem, ForeignRecord, items_of, with_edges
 
 _RELATION_RE = lazy_re(r"(?m)^\s*[-*] ([^\[\]\n]{0,80}?) *\[\[([^\[\]|\n]+)")
 

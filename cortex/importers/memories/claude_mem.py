@@ -1,7 +1,4 @@
-"""claude-mem: what was asked in an agent's sessions, what came of them, and what was observed.
-
-A session is named as its host names it; its prompts and summaries become turns.
-"""
+"""claude-mem: an agent's sessions, named as its host names them, and what was observed in them."""
 
 from __future__ import annotations
 
@@ -14,10 +11,6 @@ from cortex.importers.database import Database, database_in, is_database, open_d
 from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of
 
 _FILE = "claude-mem.db"
-_NAMES = (  # of the columns that name a session: as its host does, and as the program itself does
-    ("content_session_id", "memory_session_id"),  # since schema 17
-    ("claude_session_id", "sdk_session_id"),
-)
 _SUMMARY_PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
@@ -29,9 +22,14 @@ def accepts(path: str) -> bool:
 def read(path: str) -> Iterator[ForeignItem]:
     """Its sessions with prompts and summaries, then its observations."""
     with open_database(database_in(path, _FILE)) as database:
+        # As its host and as the program itself name a session; since schema 17, and before.
+        new, old = (
+            ("content_session_id", "memory_session_id"),
+            ("claude_session_id", "sdk_session_id"),
+        )
         columns = set(database.columns("sdk_sessions"))
-        names = next((pair for pair in _NAMES if columns.issuperset(pair)), None)
-        if not names or "type" not in database.columns("observations"):
+        names = new if columns.issuperset(new) else old
+        if not columns.issuperset(names) or "type" not in database.columns("observations"):
             steps = [row["version"] for row in database.rows("schema_versions", "version")]
             message = f"{path} is of no known version of claude-mem: schema {max(steps, default=0)}"
             raise InvalidInputError(message, "cortex import --help")
@@ -67,12 +65,9 @@ def _record(database: Database, row: Row, content: str, memory: str) -> ForeignI
     sessions = database.find("sdk_sessions", **{memory: row[memory]})
     session = next(sessions, {}).get(content) or row[memory] or ""
     facts = "\n".join(f"- {fact}" for fact in text_list(row.get("facts")))
-    files = [
-        f"{word}: " + ", ".join(f"`{file}`" for file in text_list(row[name]))
-        for word, name in (("Changed", "files_modified"), ("Read", "files_read"))
-        if text_list(row.get(name))
-    ]
-    parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts, *files)
+    touched = (text_list(row.get(name)) for name in ("files_modified", "files_read"))
+    files = ", ".join(dict.fromkeys(f"`{one}`" for some in touched for one in some))
+    parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts, files)
     return item.ForeignRecord(
         f"observation {row['id']}", row.get("title") or "",
         "\n\n".join(part.strip() for part in parts if part and part.strip()), row["type"] or "note",

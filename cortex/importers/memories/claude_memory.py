@@ -4,7 +4,6 @@ Of that only what stands in no file of its own is taken. Files change: each is a
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +19,7 @@ _INDEX = "MEMORY.md"
 _TYPES = {"user": "preference", "feedback": "preference", "project": "context"}
 _LINK_RE = lazy_re(r"\[\[([^\[\]|#\n]+)")
 _LISTED_RE = lazy_re(r"\]\(<?([^()<>\s]+\.md)>?\)")
-_CWD_RE = lazy_re(r'"cwd":\s*("(?:[^"\\]|\\.)+")')
+_CWD_RE = lazy_re(r'"cwd":\s*"((?:[^"\\]|\\.)+)"')
 
 
 def accepts(path: str) -> bool:
@@ -54,7 +53,7 @@ def _project(folder: str) -> str:
     for transcript in sorted(glob.glob(f"{glob.escape(above)}/*.jsonl"))[:3]:
         with open(transcript, encoding="utf-8", errors="replace") as lines:
             for found in filter(None, map(_CWD_RE.search, islice(lines, 20))):
-                return str(json.loads(found[1]))
+                return str(found[1])
     return os.path.basename(above).removeprefix(os.path.expanduser("~").replace("/", "-"))
 
 

@@ -38,15 +38,8 @@ def read(path: str) -> Iterator[ForeignItem]:
         topic = f"codex-memory/{slugify(title, 80)}"
         if text.strip():
             project = folder[1].rstrip("/") if folder else ""
-            yield ForeignRecord(
-                f"{truth}: {title}",
-                title,
-                text.strip(),
-                "context",
-                at,
-                project=project,
-                topic=topic,
-            )
+            key, text = f"{truth}: {title}", text.strip()
+            yield ForeignRecord(key, title, text, "context", at, project=project, topic=topic)
     rows = ({"id": name, "text": archive.read(name)} for name in names)
     yield from items_of(rows, lambda row: _session(row["text"]), "")
 

@@ -1,8 +1,5 @@
-"""engram, and `cortex_memory`, which grew out of it and has the same tables and more.
-
-A summary of a session, which is an observation there, becomes a turn of it. What was deleted is left
-out.
-"""
+"""engram, and `cortex_memory`, which has the same tables and more. A summary of a session, which is an
+observation there, becomes a turn of it. What was deleted is left out."""
 
 from __future__ import annotations
 
@@ -13,23 +10,29 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import USER, Utterance
 from cortex.importers import item
 from cortex.importers.database import Database, database_in, is_database, open_database, text_list
-from cortex.importers.edges import with_edges
-from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of
+from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of, with_edges
 
-_FILE, TABLES = "engram.db", ("sessions", "observations", "user_prompts")
+_TABLES = ("sessions", "observations", "user_prompts")
 _SUMMARY = "session_summary"
 _TYPES = {"manual": "note", "passive": "learning", _SUMMARY: "note"}
+_key = "observation {}".format
+_KINDS = {"related": "relates_to", "conflicts_with": "contradicts"}
 
 
 def accepts(path: str) -> bool:
     """Whether a file is a database of engram, or a folder holds one."""
-    file = database_in(path, _FILE)
-    return is_database(file, *TABLES) and not is_database(file, "edges")
+    file = database_in(path, "engram.db")
+    return is_database(file, *_TABLES) and not is_database(file, "edges")
 
 
-def read(path: str, name: str = _FILE) -> Iterator[ForeignItem]:
+def accepts_relative(path: str) -> bool:
+    """Whether a file is a database of its relative, or a folder holds one."""
+    return is_database(database_in(path, "cortex.db"), *_TABLES, "edges")
+
+
+def read(path: str) -> Iterator[ForeignItem]:
     """Its sessions with their prompts and summaries, then its observations."""
-    with open_database(database_in(path, name)) as database:
+    with open_database(database_in(path, "engram.db", "cortex.db")) as database:
         columns = database.columns("observations")
         if not {"id", "session_id", "title", "content"}.issubset(columns):
             message = f"{path} has no observations as engram keeps them"
@@ -40,17 +43,15 @@ def read(path: str, name: str = _FILE) -> Iterator[ForeignItem]:
 
 
 def _session(database: Database, row: Row) -> ForeignItem | None:
-    asked = database.find("user_prompts", session_id=row["id"])
-    told = database.find("observations", session_id=row["id"], type=_SUMMARY)
     ended = row.get("ended_at")
     turns = [
         ForeignTurn(f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["content"]),))
-        for one in asked
+        for one in database.find("user_prompts", session_id=row["id"])
         if not one.get("deleted_at")
     ]
     turns += [
         ForeignTurn(_key(one["id"]), one["created_at"], summary=one["content"])
-        for one in told
+        for one in database.find("observations", session_id=row["id"], type=_SUMMARY)
         if not one.get("deleted_at")
     ]
     turns += [ForeignTurn("summary", ended, summary=row["summary"])] if row.get("summary") else []
@@ -81,10 +82,6 @@ def _record(database: Database, row: Row) -> ForeignItem | None:
     return with_edges(record, _edges(database, row))
 
 
-def _key(number: object) -> str:
-    return f"observation {number}"
-
-
 def _edges(database: Database, row: Row) -> Iterator[tuple[str, str]]:
     for one in database.find("edges", from_obs_id=row["id"]):
         if not (one.get("invalid_at") or one.get("valid_until")):
@@ -92,4 +89,4 @@ def _edges(database: Database, row: Row) -> Iterator[tuple[str, str]]:
     for one in database.find("memory_relations", source_id=row.get("sync_id")):
         if one.get("judgment_status", "judged") == "judged" and one["relation"] != "not_conflict":
             for end in database.find("observations", sync_id=one["target_id"]):
-                yield one["relation"], _key(end["id"])
+                yield _KINDS.get(one["relation"], one["relation"]), _key(end["id"])

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import short_hash, slugify
 from cortex.importers.database import database_in
-from cortex.importers.edges import with_edges
-from cortex.importers.item import ForeignItem, ForeignRecord, Row, items_of
+from cortex.importers.item import ForeignItem, ForeignRecord, Row, items_of, with_edges
 
 
 def accepts(path: str) -> bool:
@@ -25,9 +24,8 @@ def read(path: str) -> Iterator[ForeignItem]:
     """A record for each entity, with its relations."""
     file, edges = database_in(path, "memory.jsonl"), dict[str, list[tuple[str, str]]]()
     for row in _lines(file):
-        edges.setdefault(str(row.get("from")), []).append(
-            (str(row.get("relationType", "")), str(row.get("to", "")))
-        )
+        end = str(row.get("relationType", "")), str(row.get("to", ""))
+        edges.setdefault(str(row.get("from")), []).append(end)
     if not any("entityType" in row for row in _lines(file)):
         raise InvalidInputError(f"{path} holds no entities of a graph", "name memory.jsonl")
     rows = (row for row in _lines(file) if "relationType" not in row)

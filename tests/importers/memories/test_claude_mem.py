@@ -50,7 +50,7 @@ def test_each_observation_is_a_record_with_its_date_type_tags_and_session(databa
     assert first.session == "11111111-aaaa-4bbb-8ccc-000000000001"
     assert first.body.startswith("localStorage is too small\n\nThe cart is kept in IndexedDB")
     assert "- IndexedDB holds 50 MB\n- localStorage holds 5 MB" in first.body
-    assert first.body.endswith("Changed: `src/cart.ts`\n\nRead: `src/store.ts`")
+    assert first.body.endswith("\n\n`src/cart.ts`, `src/store.ts`")
     assert third.body.startswith("- <b>HTML</b> stays as text")
     assert (second.type, third.type, by_hand.type) == ("bugfix", "discovery", "feature")
     assert by_hand.session == ""
