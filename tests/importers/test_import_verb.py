@@ -232,3 +232,39 @@ def test_times_of_many_forms(when, moment):
 def test_a_project_may_be_named_by_its_folder():
     named = ["Shop", "/home/ana/Shop/", r"C:\work\My Shop", ".dotfiles", "", "~"]
     assert [project_name(one) for one in named] == ["shop", "shop", "my-shop", "dotfiles", "", ""]
+
+
+def test_a_name_that_is_no_topic_here_is_made_one(vault, caller, database):
+    long = "../" + "a" * 200
+    sql = (
+        "CREATE TABLE sessions (id TEXT, project TEXT, directory TEXT, started_at TEXT, ended_at TEXT, summary TEXT);"
+        "CREATE TABLE observations (id INTEGER PRIMARY KEY, session_id TEXT, type TEXT, title TEXT,"
+        " content TEXT, tool_name TEXT, project TEXT, scope TEXT, topic_key TEXT, created_at TEXT,"
+        " updated_at TEXT, deleted_at TEXT);"
+        f"INSERT INTO observations VALUES (1, 's', 'decision', 'Kept', 'It is kept.', '', 'shop', 'project', '{long}',"
+        " '2026-03-01 09:00:00', '2026-03-01 09:00:00', NULL);"
+        "INSERT INTO observations VALUES (2, 's', 'decision', 'Too', 'It is, too.', '', 'shop', 'project', '',"
+        " '2026-03-01 09:00:00', '2026-03-01 09:00:00', NULL);"
+    )
+    done = import_(vault, caller, ("engram", database("engram.db", sql)))
+    assert (counts(done)["record"], done.problems) == ((2, 2, 0, 0, 0, 0), [])
+    assert sorted(note.get("topic")[:10] for note in records(vault)) == ["", "imported/a"]
+
+
+def test_a_file_that_leads_out_of_the_vault_is_named_and_stops_nothing(vault, caller, tmp_path):
+    note = "---\nid: {0}\ntype: decision\naliases: [{0}]\ncreated: 2026-03-01T09:00:00Z\n---\n\n# {0}\n"
+    lines = [
+        {"kind": "cortex-export", "format": 1},
+        {"kind": "note", "path": "../../evil.md", "text": note.format("evil-abcdef")},
+        {
+            "kind": "note",
+            "path": "records/decision/good-abcdef.md",
+            "text": note.format("good-abcdef"),
+        },
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = import_(vault, caller, ("cortex-export", str(file)))
+    assert [problem.where.rpartition(": ")[2] for problem in done.problems] == ["line 2"]
+    assert [one.title for one in records(vault)] == ["good-abcdef"]
+    assert not (tmp_path.parent / "evil.md").exists()

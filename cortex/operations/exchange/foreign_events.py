@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from cortex.core.model import event as events, topics, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import split_heading
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import (
     canonical_type,
     content_digest,
@@ -27,6 +28,7 @@ from cortex.core.text.strings import (
     hash_bytes,
     one_line,
     printable_line,
+    short_hash,
     shorten,
     slugify,
 )
@@ -110,10 +112,18 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
         title=title, body=body or title, project=own, scope=scope, at=at,
         type=word if is_record_type(word) else "note", updated=updated if updated > at else "",
         session=sanitize_name(item.session), branch=sanitize_name(item.branch),
-        topic=topics.normalize_topic(sanitize_text(item.topic)) if item.topic else "",
+        topic=_topic_of(sanitize_text(item.topic)),
         tags=tuple(filter(events.is_tag, map(_as_tag, clean_tags(item.tags)))),
         status=slugify(item.status.lower(), 40) if item.status else "", owner=printable_line(sanitize_text(item.owner)),
     )  # fmt: skip
+
+
+def _topic_of(named: str) -> str:
+    """A source's own name for what it updates, as a topic."""
+    try:
+        return topics.normalize_topic(named) if named else ""
+    except InvalidInputError:
+        return f"imported/{slugify(named, 80)}-{short_hash(named)}"
 
 
 def _as_tag(word: str) -> str:

@@ -200,22 +200,30 @@ class ItemsImport:
         )
 
     def _items(self) -> Iterator[ForeignItem]:
-        """The items of the source, cleaned."""
+        """The items of the source, cleaned; a problem in the place of one that cannot be used."""
         try:
             for item in self.importer.read(self.path):
-                if isinstance(item, Problem):
-                    yield item._replace(where=self._where(item.where))
-                    continue
-                if isinstance(item, ForeignRecord):
-                    item = foreign_events.clean_record(item, self.fallback, self.project)  # noqa: PLW2901
-                    if not item.title:
-                        yield Problem(self._name(item), "it is empty", "there is nothing to keep")
-                        continue
-                if (own := self._with_own_key(item)) is not None:
+                try:
+                    own = self._clean(item)
+                except CortexError as error:
+                    own = Problem(self._name(item), error.message, error.hint)
+                if own is not None:
                     yield own
         except (CortexError, OSError) as error:
             hint = error.hint if isinstance(error, CortexError) else ""
             yield Problem(self.path, reason_of(error), hint or "mend it, then import again")
+
+    def _clean(self, item: ForeignItem) -> ForeignItem | None:
+        """An item with a key of its own; None for one that was there before."""
+        if isinstance(item, Problem):
+            return item._replace(where=self._where(item.where))
+        if isinstance(item, ForeignFile):
+            self._path_of(item)
+        if isinstance(item, ForeignRecord):
+            item = foreign_events.clean_record(item, self.fallback, self.project)
+            if not item.title:
+                return Problem(self._name(item), "it is empty", "there is nothing to keep")
+        return self._with_own_key(item)
 
     def _with_own_key(self, item: ForeignItem) -> ForeignItem | None:
         """The item; with another key where an item before it has the same one and says something
