@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.strings import format_count, shorten
+from cortex.importers import SOURCES
 from cortex.interfaces.cli.text import (
     bold,
     dim,
@@ -82,7 +83,9 @@ def _found_place_lines(answer: Any) -> Iterable[str]:
         )
     else:
         yield "nothing to import was found on this machine"
-    yield dim(hint("cortex import FILE takes an export; docs/import.md lists what can be read"))
+    others = sorted({*SOURCES} - {place.source for place in answer.places})
+    yield f"from a file or folder that you name: {', '.join(others)}"
+    yield dim(hint("cortex import FILE takes an export; docs/import.md says more"))
 
 
 def _source_lines(source: Any) -> Iterable[str]:

@@ -67,8 +67,9 @@ def import_(
 ) -> ImportResult:
     """Take over what other systems remember, or see what there is.
 
-    Without a source it lists what lies on this machine. Memories become records with their dates, statuses, relations and where they come from,
-    conversations sessions, transcripts of meetings meetings. Secrets are redacted, and nothing of
+    Without a source it lists what lies on this machine, and which sources it knows. Memories become
+    records with their dates, statuses, relations and where they come from, conversations sessions,
+    transcripts of meetings meetings. Secrets are redacted, and nothing of
     the source changes. What was imported before, or captured by hooks, is not taken again, so an
     import may be interrupted and repeated. docs/import.md lists the sources, what is taken of each,
     and where it lies.
