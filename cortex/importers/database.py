@@ -105,6 +105,7 @@ def _copy_quiet(path: str, copy: str) -> None:
     for _ in range(_ATTEMPTS):
         before = [_stamp(source) for source, _ in sources]
         for source, target in sources:
+            Path(target).unlink(missing_ok=True)  # a log of an attempt before tells older rows
             if os.path.exists(source):
                 shutil.copyfile(source, target)
         if before == [_stamp(source) for source, _ in sources]:

@@ -14,7 +14,7 @@ OVERRIDES = {
     "hooks": ("enabled", "prompts", "contract"), "lifecycle": ("auto",), "briefings": ("branch",),
     "distill": ("by", "auto", "timeout", "runs_per_day", "dollars_per_day"), "serve": ("hard_delete",),
     "agents": ("schedules", "requests", "provider", "slots", "idle"),
-    "semantic": ("embedder", "model", "send"),
+    "semantic": ("embedder", "model", "send"), "notes": ("daily",),
 }  # fmt: skip
 
 

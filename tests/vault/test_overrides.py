@@ -40,7 +40,7 @@ KEPT = {
 VALUES = {
     "engine": "whoosh", "prompts": "full", "lines": "7", "threshold": "0.25", "branch": "trunk", "by": "agent", "timeout": "12.5",
     "runs_per_day": "3", "dollars_per_day": "0.5", "requests": '["mcp"]', "provider": "openai", "slots": "4", "idle": "60",
-    "embedder": "off", "model": "small", "send": "all",
+    "embedder": "off", "model": "small", "send": "all", "daily": "diary/{date}",
 }  # fmt: skip
 EVERY = [(section, key) for section, keys in overrides.OVERRIDES.items() for key in keys]
 

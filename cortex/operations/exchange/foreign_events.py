@@ -114,8 +114,14 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
         session=sanitize_name(item.session), branch=sanitize_name(item.branch),
         topic=_topic_of(sanitize_text(item.topic)),
         tags=tuple(filter(events.is_tag, map(_as_tag, clean_tags(item.tags)))),
-        status=slugify(item.status.lower(), 40) if item.status else "", owner=printable_line(sanitize_text(item.owner)),
+        status=slugify(sanitize_text(item.status).lower(), 40) if item.status else "",
+        owner=_line(item.owner), due=_line(item.due), date=_line(item.date),
+        attendees=tuple(map(_line, item.attendees)),
     )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    return printable_line(sanitize_text(text))
 
 
 def _topic_of(named: str) -> str:
@@ -220,7 +226,7 @@ def events_of_session(
     title = one_line(sanitize_text(item.title))[:MAX_SAVED_TITLE_CHARS]
     base = Event(
         "", "", "", "", session=sanitize_name(item.key), branch=sanitize_name(item.branch),
-        project=project_name(item.project or item.folder) or project, host=item.host or source,
+        project=project_name(item.project or item.folder) or project, host=sanitize_name(item.host) or source,
         source="import", imported_from=provenance(source, item.key),
     )  # fmt: skip
 
@@ -229,8 +235,8 @@ def events_of_session(
             id_ = event_id(source, kind, "\0".join((item.key, key, str(number))), at)
             yield base._replace(id=id_, type=kind, at=at, text=part)
 
-    if item.goal.strip():
-        yield from made("session_start", "", item.goal)
+    if goal := keep_of_prompt(item.goal, prompts):
+        yield from made("session_start", "", goal)
     for turn in item.turns:
         at = read_time(turn.at) or at
         if turn.summary.strip():

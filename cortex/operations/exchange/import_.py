@@ -192,7 +192,7 @@ def _is_of(name: str, place: str) -> bool:
     """Whether a file or folder is one of a source; not if it cannot be read."""
     try:
         return load_importer(name).accepts(place)
-    except (CortexError, OSError, ValueError):
+    except (CortexError, OSError, ValueError, RecursionError):
         return False
 
 

@@ -205,8 +205,12 @@ class ItemsImport:
             for item in self.importer.read(self.path):
                 try:
                     own = self._clean(item)
-                except CortexError as error:
-                    own = Problem(self._name(item), error.message, error.hint)
+                except (CortexError, AttributeError, TypeError, ValueError) as error:
+                    # A field may hold anything.
+                    message = (
+                        reason_of(error) if isinstance(error, CortexError) else "a field is odd"
+                    )
+                    own = Problem(self._name(item), message, "look at it there")
                 if own is not None:
                     yield own
         except (CortexError, OSError) as error:
