@@ -58,11 +58,8 @@ def read_time(when: When) -> str:
         if len(text) == len("20261127") and text.isdecimal():
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
         if not text.replace(".", "", 1).isdecimal() or len(text) == len("2026"):
-            for form in (
-                text,
-                text.replace(" ", "T", 1),
-                text.replace(" ", "T", 1).replace(" ", ""),
-            ):
+            iso = text.replace(" ", "T", 1)
+            for form in (text, iso, iso.replace(" ", "")):
                 try:
                     return format_time(int(iso_time.parse_utc(form).timestamp()))
                 except ValueError:
@@ -107,13 +104,17 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
     at = read_time(item.at) or read_time(item.updated) or fallback
     updated = read_time(item.updated)
     own = project_name(item.project) or project
+    # A tag of several words as one word.
+    words = (
+        "-".join(one.split()).replace(",", "-").strip("[]{}\"'") for one in clean_tags(item.tags)
+    )
     scope = item.scope if item.scope in ("personal", "global") else default_scope(own)
     return item._replace(
         title=title, body=body or title, project=own, scope=scope, at=at,
         type=word if is_record_type(word) else "note", updated=updated if updated > at else "",
         session=sanitize_name(item.session), branch=sanitize_name(item.branch),
         topic=_topic_of(sanitize_text(item.topic)),
-        tags=tuple(filter(events.is_tag, map(_as_tag, clean_tags(item.tags)))),
+        tags=tuple(filter(events.is_tag, words)),
         status=slugify(sanitize_text(item.status).lower(), 40) if item.status else "",
         owner=_line(item.owner), due=_line(item.due), date=_line(item.date),
         attendees=tuple(map(_line, item.attendees)),
@@ -132,28 +133,11 @@ def _topic_of(named: str) -> str:
         return f"imported/{slugify(named, 80)}-{short_hash(named)}"
 
 
-def _as_tag(word: str) -> str:
-    """A tag of several words as one word."""
-    return "-".join(word.split()).replace(",", "-").strip("[]{}\"'")
-
-
 def id_of_record(item: ForeignRecord, event_id: str) -> str:
     """The id that the record of the memory's event gets."""
     if item.topic:
         return topics.topic_record_id(item.project, item.scope, item.topic)
-    if is_record_id(item.record_id):
-        return item.record_id
-    return record_id(item.title, event_id)
-
-
-def _id_of_record_event(source: str, item: ForeignRecord) -> str:
-    # What a source says under a name of its own it may say anew: then that is another event, which
-    # is the later one.
-    if item.topic:
-        version = content_digest(item.title, item.body)
-        at = str(item.updated or item.at)
-        return event_id(source, "record", f"{item.key}\0{item.title}\0{version}", at)
-    return event_id(source, "record", item.key, str(item.at))
+    return item.record_id if is_record_id(item.record_id) else record_id(item.title, event_id)
 
 
 def event_of_record(
@@ -161,13 +145,18 @@ def event_of_record(
 ) -> Event:
     """The event of a memory. `ids` are the record ids of the source's keys; `superseded_by` is the
     key of what replaces it, if anything does."""
-    id_ = _id_of_record_event(source, item)
+    key, at = item.key, str(item.at)
+    if item.topic:  # what is said anew under a name of its own is another event, the later one
+        key = f"{key}\0{item.title}\0{content_digest(item.title, item.body)}"
+        at = str(item.updated or at)
+    id_ = event_id(source, "record", key, at)
     at = events.time_of_id(id_)
 
     def known(keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(ids[key] for key in keys if key in ids))
 
     pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)
+    words = ((slugify(kind.lower(), 40).replace("-", "_"), to) for kind, to in dict.fromkeys(pairs))
     return Event(
         id=id_, type="observation", at=at, text=item.body, session=item.session,
         project=item.project, branch=item.branch, tags=item.tags, source="import",
@@ -176,7 +165,7 @@ def event_of_record(
         confidence="" if item.confidence is None else format_confidence(min(max(item.confidence, 0), 1)),
         priority="" if item.priority is None else str(min(max(item.priority, 1), 10)),
         derived_from=known(item.derived_from), supersedes=known(item.supersedes),
-        relations=tuple(f"{_relation_word(kind)} {to}" for kind, to in dict.fromkeys(pairs)),
+        relations=tuple(f"{kind or 'relates_to'} {to}" for kind, to in words),
         status="superseded" if superseded_by else item.status if item.status != "active" else "",
         superseded_by=ids.get(superseded_by, ""), pinned="true" if item.pinned else "",
         owner=item.owner, due=item.due, date=item.date, attendees=item.attendees,
@@ -184,10 +173,6 @@ def event_of_record(
         updated=str(item.updated) if item.updated != at else "",
         record_id=item.record_id, imported_from=provenance(source, item.key),
     )  # fmt: skip
-
-
-def _relation_word(kind: str) -> str:
-    return slugify(kind.lower(), 40).replace("-", "_") or "relates_to"
 
 
 def provenance(source: str, key: str) -> str:
@@ -203,9 +188,8 @@ def events_of_meeting(
     title, names = one_line(item.title), ", ".join(map(one_line, item.attendees))
     heading, _ = split_heading(item.text)
     head = [] if heading or not title else [f"# {title}"]
-    head += (
-        [f"Attendees: {names}"] if names and "attendees:" not in item.text[:2000].lower() else []
-    )
+    is_told = "attendees:" in item.text[:2000].lower()
+    head += [f"Attendees: {names}"] if names and not is_told else []
     text = sanitize_text("\n\n".join([*head, item.text.strip("\n")]))
     return [
         Event(
@@ -259,10 +243,9 @@ def _turn_summary(turn: ForeignTurn, folder: str, prompts: str) -> TurnSummary:
         project_relative_path(path, folder, folder) if os.path.isabs(path) else path
         for path in turn.files
     )
-    told = (run for run in turn.commands if run.outcome != "ok" or is_noteworthy(run.line))
-    commands = (
-        run._replace(line=shorten(redacted_line(run.line), MAX_COMMAND_CHARS)) for run in told
-    )
+    told = [run for run in turn.commands if run.outcome != "ok" or is_noteworthy(run.line)]
+    lines = (shorten(redacted_line(run.line), MAX_COMMAND_CHARS) for run in told)
+    commands = (run._replace(line=line) for run, line in zip(told, lines, strict=True))
     return TurnSummary(
         turn_summary.format_utterances(said), tuple(dict.fromkeys(tagged)),
         tuple(dict.fromkeys(filter(None, map(one_line, paths)))), tuple(commands),

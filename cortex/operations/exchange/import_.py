@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated
 
 from cortex.core.model.caller import Caller
@@ -89,54 +89,50 @@ def import_(
     Example: cortex import chatgpt ~/Downloads/export.zip
     """
     names, place = _read_words(caller, sources, path)
-    names = names or ([_recognise(place)] if place else [])
-    if place and len(names) > 1:
-        hint = f"cortex import {names[0]} {shell_quote(place)}"
-        raise InvalidInputError("a file or folder is of one source", hint)
-    wanted = _ImportRequest(names, place, since, project, all, dry_run)
-    if not names:
-        return _result_of(
-            wanted, TranscriptImport(vault, caller), [], [], _find_places(vault, caller)
-        )
-    return _import_wanted(vault, caller, wanted)
-
-
-class _ImportRequest(NamedTuple):
-    """What somebody asked for."""
-
-    names: list[str]
-    place: str
-    since: int | None
-    project: str
-    all: bool
-    dry_run: bool
-
-
-def _import_wanted(vault: Vault, caller: Caller, wanted: _ImportRequest) -> ImportResult:
-    transcripts = TranscriptImport(vault, caller, dry_run=wanted.dry_run)
-    project = canonical_project(vault, wanted.project)
-    done: list[ImportedSource] = []
-    looked: list[str] = []
-    stopped = False
+    transcripts = TranscriptImport(vault, caller, dry_run=dry_run)
+    of = canonical_project(vault, project)
+    done, looked, stopped = list[ImportedSource](), list[str](), False
     try:
-        if hosts := [name for name in wanted.names if name in TRANSCRIPT_HOSTS]:
-            _import_transcripts(transcripts, hosts, wanted)
-        for name in wanted.names:
-            if name not in TRANSCRIPT_HOSTS:
-                places = _places_of(vault, caller, name, wanted.place)
-                looked += places or [_described(name)]
-                for place in places:
-                    run = ItemsImport(
-                        vault, caller, name, place, project=project, since=wanted.since
-                    )
-                    _import_items(run, done, dry_run=wanted.dry_run)
+        if hosts := [name for name in names if name in TRANSCRIPT_HOSTS]:
+            _import_transcripts(transcripts, hosts, place, since, project, any_project=all)
+        for name in (name for name in names if name not in TRANSCRIPT_HOSTS):
+            places = _places_of(vault, caller, name, place)
+            looked += places or [f"{name}: {' and '.join(SOURCES[name].places) or 'name its file'}"]
+            for one in places:
+                run = ItemsImport(vault, caller, name, one, project=of, since=since)
+                try:
+                    run.survey()
+                    if not dry_run:
+                        run.capture()
+                finally:  # also of what was interrupted is told what is there
+                    done.append(run.result())
     except KeyboardInterrupt:
         stopped = True
     caller.progress("reading", 1, 1)
-    result = _result_of(wanted, transcripts, done, looked, [])._replace(stopped=stopped)
-    if wanted.dry_run or not done:
-        return result
-    if sum(one.events for one in done) > _MANY_EVENTS:
+    result = _result_of(transcripts, done, [] if names else [*_find_places(vault, caller)])
+    result = result._replace(
+        hosts=names, folders=transcripts.folders + looked, dry_run=dry_run, stopped=stopped
+    )
+    return result if dry_run or not done else _with_pages(vault, caller, result)
+
+
+def _result_of(
+    transcripts: TranscriptImport, done: list[ImportedSource], places: list[FoundPlace]
+) -> ImportResult:
+    problems = [*transcripts.problems, *(problem for one in done for problem in one.problems)]
+    is_there = transcripts.transcript_count or places or any(one.items for one in done)
+    return ImportResult(
+        [], list(transcripts.sessions.values()),
+        transcripts.events + sum(one.events for one in done),
+        transcripts.records + sum(one.records for one in done),
+        transcripts.unread, transcripts.left_alone, [], transcripts.transcript_count,
+        False, False, problems, done, places, bool(is_there),
+    )  # fmt: skip
+
+
+def _with_pages(vault: Vault, caller: Caller, result: ImportResult) -> ImportResult:
+    """The result, once what else waits is normalized and the briefings are up to date."""
+    if result.events > _MANY_EVENTS:
         # The pages of so many take as much memory as all the rest, and nobody has to wait for them.
         start_detached(vault, "normalize")
         return result
@@ -145,38 +141,24 @@ def _import_wanted(vault: Vault, caller: Caller, wanted: _ImportRequest) -> Impo
     return result._replace(records=result.records + len(made.created), problems=problems)
 
 
-def _result_of(
-    wanted: _ImportRequest, transcripts: TranscriptImport, done: list[ImportedSource],
-    looked: list[str], places: Iterable[FoundPlace],
-) -> ImportResult:  # fmt: skip
-    places = list(places)
-    problems = [*transcripts.problems, *(problem for one in done for problem in one.problems)]
-    items = any(one.items for one in done)
-    return ImportResult(
-        wanted.names, list(transcripts.sessions.values()),
-        transcripts.events + sum(one.events for one in done),
-        transcripts.records + sum(one.records for one in done),
-        transcripts.unread, transcripts.left_alone, transcripts.folders + looked,
-        transcripts.transcript_count, wanted.dry_run, False, problems, done, places,
-        bool(transcripts.transcript_count or items or places),
-    )  # fmt: skip
-
-
 def _read_words(caller: Caller, words: tuple[str, ...], path: str) -> tuple[list[str], str]:
-    """The sources that are named, and the file or folder to read, absolute; "" without one."""
+    """The sources that are named, or that of the file alone, and the file or folder to read,
+    absolute; "" without one."""
     known = (*TRANSCRIPT_HOSTS, *SOURCES)
     names = list(dict.fromkeys(word for word in words if word in known))
     others = [word for word in (*words, path) if word not in known and (word or words == ("",))]
-    for word in others:
-        full = os.path.join(caller.cwd, os.path.expanduser(word))
+    paths = [os.path.join(caller.cwd, os.path.expanduser(word)) for word in others]
+    for word, full in zip(others, paths, strict=True):
         if not os.path.exists(full):
-            hint = one_of(word, known)
-            raise NotFoundError(f"{word!r} is no source, and no file or folder", hint)
+            message = f"{word!r} is no source, and no file or folder"
+            raise NotFoundError(message, one_of(word, known))
     if len(others) > 1:
         raise InvalidInputError(f"{others[1]!r} is one path too many", "import them one by one")
-    return names, os.path.normpath(
-        os.path.join(caller.cwd, os.path.expanduser(others[0]))
-    ) if others else ""
+    place = os.path.normpath(paths[0]) if paths else ""
+    if place and len(names) > 1:
+        hint = f"cortex import {names[0]} {shell_quote(place)}"
+        raise InvalidInputError("a file or folder is of one source", hint)
+    return names or ([_recognise(place)] if place else []), place
 
 
 def _recognise(place: str) -> str:
@@ -196,12 +178,14 @@ def _is_of(name: str, place: str) -> bool:
         return False
 
 
-def _import_transcripts(run: TranscriptImport, hosts: list[str], wanted: _ImportRequest) -> None:
-    place, project = wanted.place, wanted.project
+def _import_transcripts(
+    run: TranscriptImport, hosts: list[str], place: str, since: int | None, project: str, *,
+    any_project: bool,
+) -> None:  # fmt: skip
     is_file = bool(place) and not os.path.isdir(place)
-    any_project = wanted.all or (is_file and not project)
-    of = "" if any_project else resolve_project(run.vault, run.caller, project)
-    if not of and not wanted.all and not place:
+    is_all = any_project or (is_file and not project)
+    of = "" if is_all else resolve_project(run.vault, run.caller, project)
+    if not of and not any_project and not place:
         hint = f"cortex import {' '.join(hosts)} --all, or --project NAME"
         raise NotFoundError("no project is known for this directory", hint)
     # Who names the vault, or one transcript, means that.
@@ -209,16 +193,7 @@ def _import_transcripts(run: TranscriptImport, hosts: list[str], wanted: _Import
     for host in hosts:
         for folder in [place] if place else transcript_files.transcript_folders(host, os.environ):
             run.scan_folder(host, folder)
-    run.import_sessions(of, wanted.since)
-
-
-def _import_items(run: ItemsImport, done: list[ImportedSource], *, dry_run: bool) -> None:
-    try:
-        run.survey()
-        if not dry_run:
-            run.capture()
-    finally:  # also of what was interrupted is told what is there
-        done.append(run.result())
+    run.import_sessions(of, since)
 
 
 def _places_of(vault: Vault, caller: Caller, name: str, place: str) -> list[str]:
@@ -229,10 +204,8 @@ def _places_of(vault: Vault, caller: Caller, name: str, place: str) -> list[str]
     for one in found:
         real = os.path.realpath(one)
         if os.path.commonpath((root, real)) in (root, real):
-            message = f"{one} is of this vault itself"
-            raise InvalidInputError(
-                message, "name what is to be imported: a file or folder outside"
-            )
+            hint = "name what is to be imported: a file or folder outside"
+            raise InvalidInputError(f"{one} is of this vault itself", hint)
     return found
 
 
@@ -242,11 +215,6 @@ def _expand(places: tuple[str, ...], cwd: str) -> Iterator[str]:
         pattern = os.path.expandvars(os.path.expanduser(place))
         if "$" not in pattern:
             yield from sorted(glob.glob(os.path.join(glob.escape(cwd), pattern)))
-
-
-def _described(name: str) -> str:
-    """Where a source is looked for, in words."""
-    return " and ".join(SOURCES[name].places) or "no place of its own: name the file"
 
 
 def _find_places(vault: Vault, caller: Caller) -> Iterator[FoundPlace]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -29,12 +28,10 @@ from cortex.vault import settings
 from cortex.vault.erased import read_list
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.settings import Settings
 from cortex.vault.state import session_state as cursors
 from cortex.vault.state.session_homes import recall_home, remember_home
 from cortex.vault.state.session_state import PublishAttempt, SessionCursor
 
-ImportableHost = Literal["claude", "codex", "copilot"]
 IMPORTED, WOULD_IMPORT, NOTHING_NEW = "imported", "would import", "nothing new"
 
 
@@ -75,7 +72,7 @@ class TranscriptImport:
 
     def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool = True) -> None:
         self.vault, self.caller, self.dry_run = vault, caller, dry_run
-        self.settings: Settings = settings.load(vault.root)
+        self.settings = settings.load(vault.root)
         self.erased = read_list(vault.root).events  # which do not come back
         self.folders: list[str] = []
         self.transcript_count = 0
