@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import normalize_kind
 from cortex.core.model.turn_summary import CommandRun, Utterance
@@ -42,13 +41,12 @@ class ForeignRecord(NamedTuple):
     pinned: bool = False
     owner: str = ""
     due: str = ""
-    date: str = ""
     attendees: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()  # keys
     superseded_by: str = ""  # a key
     derived_from: tuple[str, ...] = ()  # keys
     relations: tuple[tuple[str, str], ...] = ()  # others: kind, key
-    record_id: str = ""  # of Cortex, where the source holds one
+    is_dated: bool = False  # the import sets it: whether the source gives a time
 
 
 class ForeignTurn(NamedTuple):
@@ -97,10 +95,8 @@ class ForeignFile(NamedTuple):
     at: When = ""
 
 
-# An event of Cortex keeps its id; a problem names the thing that it is of.
-ForeignItem: TypeAlias = (
-    ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile | Event | Problem
-)
+# A problem names the thing that it is of.
+ForeignItem: TypeAlias = ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile | Problem
 
 
 def with_edges(record: ForeignRecord, edges: Iterable[tuple[str, str]]) -> ForeignRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -268,3 +269,61 @@ def test_a_file_that_leads_out_of_the_vault_is_named_and_stops_nothing(vault, ca
     assert [problem.where.rpartition(": ")[2] for problem in done.problems] == ["line 2"]
     assert [one.title for one in records(vault)] == ["good-abcdef"]
     assert not (tmp_path.parent / "evil.md").exists()
+
+
+def test_another_machine_counts_its_rows_from_one_as_well(vault, caller, store, database):
+    import_(vault, caller, ("claude-mem", store))
+    other = (
+        THREE.replace("'2025-09", "'2025-10").replace("'2026-0", "'2026-1").replace("is ", "was ")
+    )
+    other = other.replace("Round half up", "Cut it off").replace("are cached", "were cached")
+    there = database("b/claude-mem.db", TABLES + other)
+    done = import_(vault, caller, ("claude-mem", there))
+    assert counts(done)["record"] == (3, 3, 0, 0, 0, 0)
+    assert len(records(vault)) == 6
+    assert counts(import_(vault, caller, ("claude-mem", there)))["record"] == (3, 0, 3, 0, 0, 0)
+
+
+def test_two_that_replace_each_other_are_named_and_one_still_holds(vault, caller, tmp_path):
+    file = tmp_path / "memory.jsonl"
+    back = {
+        "type": "relation",
+        "from": "Old cache",
+        "to": "New cache",
+        "relationType": "supersedes",
+    }
+    file.write_text("".join(json.dumps(line) + "\n" for line in [*GRAPH, back]))
+    [problem] = import_(vault, caller, ("mcp-memory", str(file))).problems
+    assert "which replaces it" in problem.message
+    assert sorted(note.get("status") for note in records(vault)) == ["", "superseded"]
+
+
+def test_a_text_that_was_changed_and_changed_back_is_taken(vault, caller, tmp_path):
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Memory\n\n- [Indent](indent.md): how\n")
+    for day, text in enumerate(("Tabs.", "Spaces.", "Tabs."), start=1):
+        (folder / "indent.md").write_text(
+            f"---\nname: Indent\ndescription: how\nmetadata:\n  type: feedback\n---\n{text}\n"
+        )
+        os.utime(folder / "indent.md", (1_760_000_000 + day, 1_760_000_000 + day))
+        os.utime(folder, (1_760_000_000 + day, 1_760_000_000 + day))
+        import_(vault, caller, ("claude-memory", str(folder)))
+        assert text in records(vault)[0].text
+    assert counts(import_(vault, caller, ("claude-memory", str(folder))))["record"][1:3] == (0, 1)
+
+
+def test_an_undated_memory_has_one_id_whenever_its_file_came_here(
+    vault, tmp_path, caller, database
+):
+    undated = THREE.replace("'2025-09-01T08:05:00Z'", "NULL").replace(
+        "'2026-02-01T08:05:00Z'", "''"
+    )
+    names = []
+    for name, moment in (("one", 1_760_000_000), ("two", 1_770_000_000)):
+        shutil.copytree(vault.root, tmp_path / name)
+        file = database(f"{name}-db/claude-mem.db", TABLES + undated)
+        os.utime(file, (moment, moment))
+        import_(Vault(str(tmp_path / name)), caller, ("claude-mem", file))
+        names.append(sorted(path.name for path in (tmp_path / name / "records").rglob("*.md")))
+    assert names[0] == names[1]

@@ -77,11 +77,9 @@ class Event(NamedTuple):
     pinned: str = ""  # "true"
     owner: str = ""
     due: str = ""
-    date: str = ""
     attendees: tuple[str, ...] = ()
     created: str = ""  # UTC, if that was before `at`
     updated: str = ""  # UTC, if that was after `at`
-    record_id: str = ""  # that the record had where it comes from
     imported_from: str = ""  # the source and what it calls this: `engram observation 17`
 
 

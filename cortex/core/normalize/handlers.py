@@ -25,7 +25,6 @@ from cortex.core.model.record import (
     content_digest,
     default_scope,
     initial_status,
-    is_record_id,
     is_record_type,
     record_id,
     without_repeated_title,
@@ -326,8 +325,9 @@ def _observation_record(event: Event) -> Record:
         record = _with_imported_fields(record, event)
     if topic:
         return _as_topic_record(record)
-    own = event.record_id if is_record_id(event.record_id) else record_id(title, event.id)
-    return record._replace(id=own)
+    # The time of what gives none itself is that of a file, which differs between clones.
+    named = event.id[len("20261120t164512z-") :] if event.imported_from else event.id
+    return record._replace(id=record_id(title, named))
 
 
 def _with_imported_fields(record: Record, event: Event) -> Record:
@@ -336,7 +336,7 @@ def _with_imported_fields(record: Record, event: Event) -> Record:
     return record._replace(
         status=event.status if is_word else record.status,
         superseded_by=event.superseded_by, pinned=event.pinned == "true",
-        owner=event.owner or record.owner, due=event.due or record.due, date=event.date,
+        owner=event.owner or record.owner, due=event.due or record.due,
         attendees=event.attendees, created=event.created or event.at,
         updated=event.updated or event.at, imported_from=event.imported_from,
     )  # fmt: skip

@@ -49,7 +49,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "archive": lambda answer: answer.outcome in ("unclear", "none"),
     "heal": lambda answer: answer.stale,
-    "import": lambda answer: answer.problems or not answer.found,
+    "import": lambda answer: any(one.hint for one in answer.problems) or not answer.found,
     "mcp": lambda answer: any(one.fault for one in answer.changes),
     "index-code": lambda answer: not answer.sources,
     "merge": lambda answer: not answer.clean,

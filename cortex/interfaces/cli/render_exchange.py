@@ -114,7 +114,7 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
         events = format_count(sum(session.events for session in changed), "event")
         what.append(f"{messages} of {format_count(len(changed), 'session')} in {events}")
     names = " and ".join(filter(None, what))
-    notes = format_count(answer.records, "new note")
+    notes = format_count(answer.records + taken["file"], "new note")
     if answer.stopped:
         is_kept = answer.events and not answer.dry_run
         kept = (

@@ -14,7 +14,6 @@ from cortex.core.model.record import (
     content_digest,
     default_scope,
     format_confidence,
-    is_record_id,
     is_record_type,
     record_id,
 )
@@ -23,6 +22,7 @@ from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
 from cortex.core.redact.person_words import keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import iso_time
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import (
     format_time,
     hash_bytes,
@@ -47,6 +47,8 @@ from cortex.operations.exchange.transcript_events import split_text
 # How many of a unit of time since 1970 a number must have to be in that unit: seconds until the
 # year 5138, then milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+_HOME_RE = lazy_re(r"/(?:home|Users)/[^/]*|/root|[A-Za-z]:/Users/[^/]*")
+_NUMBERED_RE = lazy_re(r"(?:[a-z ]+ )?\d+")  # the key of a row
 _MAX_NAME_CHARS = 150  # of a source's own name for a thing
 
 
@@ -74,9 +76,9 @@ def read_time(when: When) -> str:
 
 
 def project_name(named: str) -> str:
-    """The project that a name, or the path of a folder, means; empty for the home folder."""
+    """The project that a name, or the path of a folder, means; empty for anybody's home folder."""
     path = named.strip().replace("\\", "/").rstrip("/")
-    if path == os.path.expanduser("~"):
+    if path == "~" or _HOME_RE.fullmatch(path):
         return ""
     return events.project_slug(sanitize_text(path.rpartition("/")[2]).lstrip("._-"))
 
@@ -101,8 +103,8 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
         body = body if body.startswith(title) else f"{title}\n\n{body}".rstrip()
         title = shorten(title, MAX_SAVED_TITLE_CHARS)
     word = canonical_type(slugify(item.type.strip().lower(), 40))
-    at = read_time(item.at) or read_time(item.updated) or fallback
     updated = read_time(item.updated)
+    at = read_time(item.at) or updated
     own = project_name(item.project) or project
     # A tag of several words as one word.
     words = (
@@ -110,13 +112,14 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
     )
     scope = item.scope if item.scope in ("personal", "global") else default_scope(own)
     return item._replace(
-        title=title, body=body or title, project=own, scope=scope, at=at,
+        title=title, body=body or title, project=own, scope=scope,
+        at=at or fallback, is_dated=bool(at),
         type=word if is_record_type(word) else "note", updated=updated if updated > at else "",
         session=sanitize_name(item.session), branch=sanitize_name(item.branch),
         topic=_topic_of(sanitize_text(item.topic)),
         tags=tuple(filter(events.is_tag, words)),
         status=slugify(sanitize_text(item.status).lower(), 40) if item.status else "",
-        owner=_line(item.owner), due=_line(item.due), date=_line(item.date),
+        owner=_line(item.owner), due=_line(item.due),
         attendees=tuple(map(_line, item.attendees)),
     )  # fmt: skip
 
@@ -137,7 +140,7 @@ def id_of_record(item: ForeignRecord, event_id: str) -> str:
     """The id that the record of the memory's event gets."""
     if item.topic:
         return topics.topic_record_id(item.project, item.scope, item.topic)
-    return item.record_id if is_record_id(item.record_id) else record_id(item.title, event_id)
+    return record_id(item.title, event_id[len("20261120t164512z-") :])
 
 
 def event_of_record(
@@ -147,8 +150,12 @@ def event_of_record(
     key of what replaces it, if anything does."""
     key, at = item.key, str(item.at)
     if item.topic:  # what is said anew under a name of its own is another event, the later one
-        key = f"{key}\0{item.title}\0{content_digest(item.title, item.body)}"
         at = str(item.updated or at)
+        key = f"{key}\0{at}\0{item.title}\0{content_digest(item.title, item.body)}"
+    elif item.is_dated and _NUMBERED_RE.fullmatch(
+        key
+    ):  # another machine's database counts from 1 as well
+        key = f"{key}\0{at}"
     id_ = event_id(source, "record", key, at)
     at = events.time_of_id(id_)
 
@@ -168,10 +175,10 @@ def event_of_record(
         relations=tuple(f"{kind or 'relates_to'} {to}" for kind, to in words),
         status="superseded" if superseded_by else item.status if item.status != "active" else "",
         superseded_by=ids.get(superseded_by, ""), pinned="true" if item.pinned else "",
-        owner=item.owner, due=item.due, date=item.date, attendees=item.attendees,
+        owner=item.owner, due=item.due, attendees=item.attendees,
         created=str(item.at) if item.at != at else "",
         updated=str(item.updated) if item.updated != at else "",
-        record_id=item.record_id, imported_from=provenance(source, item.key),
+        imported_from=provenance(source, item.key),
     )  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def import_(
     result = result._replace(
         hosts=names, folders=transcripts.folders + looked, dry_run=dry_run, stopped=stopped
     )
-    return result if dry_run or not done else _with_pages(vault, caller, result)
+    return result if dry_run or stopped or not done else _with_pages(vault, caller, result)
 
 
 def _result_of(

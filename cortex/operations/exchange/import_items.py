@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
@@ -58,12 +58,13 @@ _ID_END = len("-k3f7q2abcd.md")
 _TEXT_START = f"\n---\n\n{events.RAW_HEADING}\n\n"
 _STEP = 100  # items between two words on the progress
 
-Kind = Literal["record", "session", "meeting", "file", "event"]
+Kind = Literal["record", "session", "meeting", "file"]
+_Thing: TypeAlias = ForeignRecord | ForeignSession | ForeignMeeting | ForeignFile
 # What becomes of an item. `same`: a record that came from elsewhere says it already.
 _OUTCOMES = NEW, KNOWN, SAME, CHANGED, LEFT = "new", "known", "same", "changed", "left"
 _KINDS: dict[type, Kind] = {
     ForeignRecord: "record", ForeignSession: "session", ForeignMeeting: "meeting",
-    ForeignFile: "file", Event: "event",
+    ForeignFile: "file",
 }  # fmt: skip
 
 
@@ -120,7 +121,9 @@ class ItemsImport:
         self.events = self.records = 0
         self._ids: dict[str, str] = {}  # key -> record id; after the survey only of those named
         self._superseded_by: dict[str, str] = {}  # key -> key
+        self._cyclic: set[tuple[str, str]] = set()  # keys: what replaces what replaces it
         self._is_surveyed = False
+        self._problem_count = 0
         self._seen: dict[int, int] = {}  # the digest of a key -> that of what has it
         # Project and digest of current records -> id; the ids of the notes of sessions.
         self._ids_by_digest: dict[tuple[str, str], str] = {}
@@ -156,10 +159,10 @@ class ItemsImport:
             outcome = self._outcome_of(item)
             if isinstance(item, ForeignRecord):
                 for older in item.supersedes:
-                    self._superseded_by[older] = item.key
+                    self._set_superseded(older, item.key)
                     named.add(item.key)
                 if item.superseded_by:
-                    self._superseded_by[item.key] = item.superseded_by
+                    self._set_superseded(item.key, item.superseded_by)
                 others = (to for _, to in item.relations)
                 named.update(item.supersedes, item.derived_from, (item.superseded_by,), others)
             kind = _kind_of(item)
@@ -191,12 +194,16 @@ class ItemsImport:
 
     def result(self) -> ImportedSource:
         """What was found and done so far."""
+        problems = self.problems
+        if more := self._problem_count - len(problems):
+            hint = "mend the cause of those above, then import again"
+            problems = [*problems, Problem(self.path, f"{more:,} more problems", hint)]
         items = [
             ItemCount(kind, sum(some.values()), *(some.get(name, 0) for name in _OUTCOMES))
             for kind, some in self.counts.items()
         ]
         return ImportedSource(
-            self.source, self.path, items, self.samples, self.events, self.records, self.problems
+            self.source, self.path, items, self.samples, self.events, self.records, problems
         )
 
     def _items(self) -> Iterator[ForeignItem]:
@@ -208,7 +215,9 @@ class ItemsImport:
                 except (CortexError, AttributeError, TypeError, ValueError) as error:
                     # A field may hold anything.
                     message = (
-                        reason_of(error) if isinstance(error, CortexError) else "a field is odd"
+                        reason_of(error)
+                        if isinstance(error, CortexError)
+                        else "a field holds what cannot be read"
                     )
                     own = Problem(self._name(item), message, "look at it there")
                 if own is not None:
@@ -225,15 +234,11 @@ class ItemsImport:
             self._path_of(item)
         if isinstance(item, ForeignRecord):
             item = foreign_events.clean_record(item, self.fallback, self.project)
-            if not item.title:
-                return Problem(self._name(item), "it is empty", "there is nothing to keep")
         return self._with_own_key(item)
 
-    def _with_own_key(self, item: ForeignItem) -> ForeignItem | None:
+    def _with_own_key(self, item: _Thing) -> _Thing | None:
         """The item; with another key where an item before it has the same one and says something
         else; None where it says the same."""
-        if isinstance(item, Event | Problem):
-            return item
         name = f"{type(item).__name__}\0{item.key}"
         text = hash_bytes(repr(item), 8)
         key, digest = (int.from_bytes(one, "big") for one in (hash_bytes(name, 8), text))
@@ -249,12 +254,13 @@ class ItemsImport:
         return f"{self.path}: {name}" if name and name != self.path else self.path
 
     def _name(self, item: ForeignItem) -> str:
-        return self._where(item.id if isinstance(item, Event) else getattr(item, "key", ""))
+        return self._where(getattr(item, "key", ""))
 
     def _add_problem(self, problem: Problem) -> None:
         if len(self.problems) < _MAX_PROBLEMS:
             clean = (sanitize_text(printable_line(text)) for text in problem)
             self.problems.append(Problem(*clean))
+        self._problem_count += 1
 
     def _add_sample(self, kind: Kind, item: ForeignItem) -> None:
         if sum(one.kind == kind for one in self.samples) < _MAX_SAMPLES:
@@ -272,6 +278,8 @@ class ItemsImport:
         """The events of an item; none of a file."""
         if isinstance(item, ForeignRecord):
             by = self._superseded_by.get(item.key, "")
+            older = (one for one in item.supersedes if (item.key, one) not in self._cyclic)
+            item = item._replace(supersedes=tuple(older))
             return [foreign_events.event_of_record(self.source, item, self._ids, by)]
         if isinstance(item, ForeignMeeting):
             return foreign_events.events_of_meeting(self.source, item, self.fallback, self.project)
@@ -281,7 +289,7 @@ class ItemsImport:
                 self.source, item, self.fallback, self.project, prompts
             )
             return list(made)
-        return [item] if isinstance(item, Event) else []
+        return []
 
     def _outcome_of(self, item: ForeignItem) -> str:
         """What becomes of an item. The id that a record gets is remembered for what names it."""
@@ -290,19 +298,33 @@ class ItemsImport:
         made = self._events_of(item)
         here = [self._captured_text(event.id) for event in made]
         if isinstance(item, ForeignRecord):
-            self._set_id(item, foreign_events.id_of_record(item, self._id_here(made[0].id)))
-        if not made or not self._is_wanted(made):
+            id_ = foreign_events.id_of_record(item, made[0].id)
+            self._set_id(item, id_)
+            twin = self._ids_by_digest.get((item.project, content_digest(item.title, item.body)))
+            if item.topic and twin == id_:
+                return KNOWN
+        if not made or not self._is_wanted(made) or not made[0].text:
             return LEFT
         if None not in here:
             return KNOWN if here == [event.text for event in made] else CHANGED
-        if isinstance(item, ForeignRecord) and not item.topic:
-            digest = content_digest(item.title, item.body)
-            if same := self._ids_by_digest.get((item.project, digest)):
-                self._set_id(item, same)
-                return SAME
+        if isinstance(item, ForeignRecord) and not item.topic and twin:
+            self._set_id(item, twin)
+            return SAME
         is_new_session = isinstance(item, ForeignSession) and not any(here)
         is_hooked = is_new_session and session_note_id(made[0].session) in self._session_notes
         return LEFT if is_hooked else NEW
+
+    def _set_superseded(self, older: str, newer: str) -> None:
+        """Remember what replaces what; of a circle the last step is left out, and that is said."""
+        last = newer
+        while last != older and last in self._superseded_by:
+            last = self._superseded_by[last]
+        if last != older:
+            self._superseded_by[older] = newer
+        elif self._superseded_by.get(older) != newer:
+            self._cyclic.add((newer, older))
+            message = f"it is said to replace {older}, which replaces it: it does not"
+            self._add_problem(Problem(self._where(newer), message, "say there which one holds"))
 
     def _set_id(self, item: ForeignRecord, id_: str) -> None:
         if not self._is_surveyed:
@@ -330,11 +352,6 @@ class ItemsImport:
         except NotFoundError:  # it was normalized meanwhile
             data = files.read(self.vault.root, self.vault.layout().event(name[:-3]))
         return data.decode("utf-8", "replace").partition(_TEXT_START)[2].removesuffix("\n")
-
-    def _id_here(self, id_: str) -> str:
-        """The id that the event of this name has here, which may begin with another date."""
-        path = self._captured.get(id_[-_ID_END + 3 :])
-        return path.rpartition("/")[2].removesuffix(".md") if path else id_
 
     def _path_of(self, item: ForeignFile) -> str:
         return self.vault.layout().path("/".join(files.checked_parts(item.path)))

@@ -142,10 +142,11 @@ class InboxNormalizer:
             self._move_event(event)
 
     def _with_session_note(self, record: Record, path: str) -> Record:
-        """The record with the name of its session's note. Where this pass is to create that, and
+        """The record with the name of its session's note. Where this pass may still create that, and
         only then names it, the record gets the link afterwards."""
-        turns = self._turns.get(self.existing.path_by_id.get(session_note_id(record.session), ""))
-        if turns and isinstance(turns[0][0], CreateNote):
+        note = self.existing.path_by_id.get(session_note_id(record.session), "")
+        turns = self._turns.get(note)
+        if record.session and (not note or (turns and isinstance(turns[0][0], CreateNote))):
             self._unlinked.setdefault(record.session, []).append(path)
             return record
         return record._replace(session_note=self.existing.session_note(record.session))
