@@ -26,6 +26,7 @@ import cortex
 from cortex.core.briefing import excerpt, pages
 from cortex.core.distill.judge import judge_session
 from cortex.core.extract import claims
+from cortex.core.extract.code_units import LANGUAGE_OF_ENDING, code_notes
 from cortex.core.extract.extraction import find_candidates
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.extract.named_entities import find_entities
@@ -88,6 +89,7 @@ def growth(call: Call, unit: str, end: str = "") -> float:
 
 # What is compiled where it is used, to be held against one place of a text; and what a text of a few hundred characters is given.
 ELSEWHERE = {
+    "core.extract.code_units._BEGINS": "match",
     "core.notes.yaml_subset._DOUBLE_QUOTED_PATTERN": "match",
     "core.redact.secrets._LINE_END_PATTERN": "match",
     "core.redact.secrets._KEY_LINE_PATTERN": "match",
@@ -301,7 +303,10 @@ def record(type_: str, text: str) -> object:
 
 
 # Units that one reader alone takes for something of its own.
-UNITS_OF = {
+UNITS_OF = dict.fromkeys(
+    [f"code: {one}" for one in {*LANGUAGE_OF_ENDING.values()}],
+    "class a {\n¦class a {\n}\n¦  class a {\n¦function a(\n¦def a(b):\n    return 1\n¦/* a\n¦// a\nclass a {¦# a\ndef a\n¦func a(",
+) | {
     "redaction": (
         "eyJ¦eyJa.¦-----BEGIN ¦-----BEGIN PRIVATE KEY-----¦-----BEGIN PRIVATE KEY-----\n¦-----END PRIVATE KEY-----¦<private>¦</private>¦"
         "<private ¦a:¦://a:¦://a:1/¦://a:b/c¦password=\"¦password='\\¦password=a1,¦password=a&¦password: str = ¦token=f(¦password=xxxx1¦"
@@ -366,6 +371,7 @@ READERS: dict[str, Call] = {
     "a topic": lambda text: (topics.suggest("", text, text), topics.normalize_topic(f"x{text}")),
     "words": lambda text: tokenize_query(text, str),
     "links and tags": scan,
+    **{f"code: {one}": lambda text, one=one: code_notes("a", text, one) for one in sorted({*LANGUAGE_OF_ENDING.values()})},
     "links of a property": lambda text: edges_of(read_note(b"---\nup: x\n---\n")._replace(fields={"up": text}), scan("")),
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from warnings import catch_warnings as quiet
@@ -45,11 +46,11 @@ def code_notes(path: str, text: str, language: str) -> list[Record]:
     """The records of a file, without ids: its description, then the code of its larger units, else all."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
     doc, units = _read_python("\n".join(lines)) if language == "python" else ("", [])
-    units = units or (list(_read_lines(lines, language)) if language in _BEGINS else [])
+    units = units or (_read_lines(lines, language) if language in _BEGINS else [])
     end = next(at for at, one in enumerate([*lines, ""]) if one.lstrip()[:1] not in tuple("/*#-@"))
     start, head = _comment_above(lines, end, language, _FILE_DOC_CHARS)
     doc = doc or ("" if start or "opyright" in head or "icense" in head else head)
-    found: list[Record] = []
+    found, seen = list[Record](), Counter[str]()
 
     def add(type_: str, name: str, title: str, unit: CodeUnit, said: str) -> None:
         topic = f"{type_}-of/{slugify(name, 80)}-{short_hash(name)}"
@@ -63,11 +64,12 @@ def code_notes(path: str, text: str, language: str) -> list[Record]:
     whole = CodeUnit(path, "", "", 1, len(lines))
     kept = [one for one in units if not one.depth and one.end - one.start >= _MIN_LINES - 1]
     add(CODE_DESCRIPTION, path, f"{path}: {about}".rstrip(": ."), whole, told)
-    for number, unit in enumerate(kept or [whole][: len(lines) >= _MIN_LINES]):
+    for unit in kept or [whole][: len(lines) >= _MIN_LINES]:
         code = "\n".join(lines[unit.start - 1 : unit.end]).rstrip()[:_MAX_CODE_CHARS]
         fence = "`" * max([3, *(len(one) + 1 for one in re.findall("`{3,}", code))])
-        again = sum(one.name == unit.name for one in kept[:number])
-        name = f"{unit.name}{f' {again + 1}' if again else ''} in {path}" if kept else path
+        seen[unit.name] += 1
+        again = f" {seen[unit.name]}" if seen[unit.name] > 1 else ""
+        name = f"{unit.name}{again} in {path}" if kept else path
         add(RAW_CODE, name, name, unit, f"{fence}{language}\n{code}\n{fence}")
     return found if any(lines) else []
 
@@ -96,7 +98,7 @@ def _python_units(tree: ast.Module | ast.ClassDef, depth: int = 0) -> Iterator[C
             yield from inner
 
 
-def _read_lines(lines: Sequence[str], language: str) -> Iterator[CodeUnit]:
+def _read_lines(lines: Sequence[str], language: str) -> list[CodeUnit]:
     """The units of a language whose lines tell where one begins. It ends at the brace or `end` below its
     beginning, else before the next one."""
     found: list[CodeUnit] = []  # ending where it begins, as deep as it is indented
@@ -107,12 +109,15 @@ def _read_lines(lines: Sequence[str], language: str) -> Iterator[CodeUnit]:
             goes_on = " ".join(lines[number : number + 8]).partition("{")[0]
             signature = one_line(goes_on if line.rstrip()[-1:] in "(," else line.rstrip(" {"))
             found.append(CodeUnit(name, signature, doc, first + 1, number + 1, len(begun[1])))
-    for at, unit in enumerate(found):
-        later = (one.start - 1 for one in found[at + 1 :] if one.depth <= unit.depth)
-        closing, limit = re.compile(rf"\s{{{unit.depth}}}(?:\}}|end\b)"), next(later, len(lines))
+    later: dict[int, int] = {}  # depth -> the line before the next unit of that depth
+    for at, unit in reversed([*enumerate(found)]):
+        closing = re.compile(rf"\s{{{unit.depth}}}(?:\}}|end\b)")
+        limit = min((later[one] for one in later if one <= unit.depth), default=len(lines))
         ends = (end + 1 for end in range(unit.end, limit) if closing.match(lines[end]))
         end = unit.end if lines[unit.end - 1].rstrip().endswith((";", "}")) else next(ends, limit)
-        yield unit._replace(end=end, depth=int(unit.depth > 0))
+        later[unit.depth] = unit.start - 1
+        found[at] = unit._replace(end=end, depth=int(unit.depth > 0))
+    return found
 
 
 def _comment_above(lines: Sequence[str], number: int, language: str, limit: int) -> tuple[int, str]:

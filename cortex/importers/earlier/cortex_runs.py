@@ -55,7 +55,8 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 def _run(name: str, text: str) -> Iterator[ForeignFile]:
     """The note of a run, and what of it lies beside the note since it is large."""
-    folder, stamp, _ = _RUN_RE.sub(r"\1/\2/", name).split("/")
+    found = _RUN_RE.fullmatch(name) or ("", "", "0")
+    folder, stamp = found[1] or "", found[2]
     at, agent = format_time(int(stamp) / 1000), slugify(folder) or "default"
     id_ = run_note.make_run_id(at, hash_bytes(f"{folder}/{stamp}", 3))
     path, events = run_note.sealed_path(id_), list[run_event.RunEvent]()

@@ -14,7 +14,7 @@ from cortex.core.text.strings import short_hash, slugify
 from cortex.importers.archive import Archive
 from cortex.importers.item import ForeignItem, ForeignRecord, items_of, with_edges
 
-_RELATION_RE = lazy_re(r"(?m)^\s*[-*] ([^\[\]\n]{0,80}?) *\[\[([^\[\]|\n]+)")
+_RELATION_RE = lazy_re(r"(?m)^[ \t]*[-*] ([^\[\]\n]{0,80}?) *\[\[([^\[\]|\n]+)")
 
 
 def accepts(path: str) -> bool:

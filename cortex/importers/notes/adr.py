@@ -18,18 +18,18 @@ from cortex.importers.item import ForeignItem, ForeignRecord
 
 _Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number -> key
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
-_NAME_RE = lazy_re(r"(?i)(?:.*/)?(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
+_NAME_RE = lazy_re(r"(?i)(?:.*/)?+(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
 _SECTION_RE = lazy_re(
     r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|decision outcome|considered options)[ :]*$"
 )
 _PAIR_RE = lazy_re(
-    r"[\s>*|-]*\**([A-Za-z][A-Za-z _-]{2,24}?)\**[ ]*(?:[:|]\**|(?=\[|ADR[-_ ]?\d|0\d))[ \t]*(.*)"
+    r"[\s>*|-]*+([A-Za-z][A-Za-z _-]{2,24}?)\**[ ]*(?:[:|]\**|(?=\[|ADR[-_ ]?\d|0\d))[ \t]*(.*)"
 )
 _REF_RE = lazy_re(
     r"(?i)(?:[(\[/]|adr[-_ ]?|^|,[ ]*)(\d{4}-\d\d-\d\d(?=-)|(?!\d{4}-\d\d-\d\d)\d{1,5}(?!\d))"
 )
 _TITLE_RE = lazy_re(r"(?i)^(?:adr[-_ ]?)?[\d-]+\s*[.:–—-]?\s+|^adr[-_ ]?\d+[.:]?\s*")
-_LABEL_RE = lazy_re(r"\[[^\]\n]*\]|https?://\S+")  # of a link
+_LABEL_RE = lazy_re(r"\[[^\[\]\n]*\]|https?://\S+")  # of a link
 _PART_RE = lazy_re(r"(?i)\b(?:in part|partly|partially|for|none|extends)\b")
 _DECIDERS = ("deciders", "decision-maker", "decision maker", "decided by")
 _STATUS_BY_WORD = {
@@ -68,7 +68,8 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 def _place(name: str) -> tuple[str, str]:
     """The folder and the number of a record."""
-    return name.rpartition("/")[0], _NAME_RE.sub(r"\1", name).lstrip("0")
+    found = _NAME_RE.fullmatch(name)
+    return name.rpartition("/")[0], found[1].lstrip("0") if found else ""
 
 
 def _record(own: str, note: Note, folder: str, keys: _Keys) -> ForeignRecord:
@@ -107,7 +108,7 @@ def _pairs(note: Note) -> Iterator[tuple[str, str]]:
     for key in note.fields:
         yield from _pair(f"{key}: {', '.join(note.get_list(key))}")
     section = ""
-    for line in re.sub(r"(?s)<!--.*?-->", "", note.text).splitlines():
+    for line in re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", note.text).splitlines():
         if line.startswith("## "):
             section = line.strip("# \t").lower()
         elif line.strip() and section in ("", "status"):

@@ -18,7 +18,7 @@ from cortex.importers.archive import Archive, open_archive
 from cortex.importers.item import ForeignItem, ForeignMeeting
 
 _CUE_RE = lazy_re(r"^\s*(?:\d+:)?\d\d?:\d\d[.,]\d{1,3}\s+-->\s")
-_VOICE_RE = lazy_re(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>")
+_VOICE_RE = lazy_re(r"<v(?:\.[^\s<>]*)?\s([^<>]+)>")
 _TAG_RE = lazy_re(r"</?(?:[cibuv]|ruby|rt|lang|font)\b[^<>]*>|<[\d:.]+>")
 _PREFIX_RE = lazy_re(r"\[?([^\W_][^:<>\[\]\n]{0,58})\]?:[ \t]+(?=\S)")
 _NOBODY_RE = lazy_re(r"(?i)(?:unknown )?speaker[ _]?\d*")
@@ -29,14 +29,14 @@ _FORMS = (
     lazy_re(r"\[(?P<who>[^\]\n]{1,80})\]\s+\d\d?:\d\d:\d\d(?: [AP]M)?\s*$"),
     lazy_re(r"\d\d:\d\d:\d\d\s+From\s+(?P<who>.{1,80}?)\s*(?:\s(?i:to)\s(?P<to>[^:]{1,80}))?:(?P<text>.*)"),
     lazy_re(r"\d\d:\d\d:\d\d\t(?P<who>[^\t]{1,80}):\t(?P<text>.*)"),
-    lazy_re(r"(?P<who>[^\W_].{0,60}?)?[ ]{2,}(?:\d+:)?\d?\d:\d\d[ ]*$"),
+    lazy_re(r"(?P<who>[^\W_].{0,60}?)?[ ]{2,40}(?:\d{1,3}:)?\d?\d:\d\d[ ]*$"),
 )  # fmt: skip
 _DAY_RE = lazy_re(
     r"(?<!\d)(20\d\d)[-._]?([01]\d)[-._]?([0-3]\d)(?:[-T_ ](?:at )?(\d\d)[.:_h-]?(\d\d)(?:[.:_m-]?(\d\d))?s?)?(?!\d)"
 )
 _NO_TITLE_RE = lazy_re(
-    r"(?i)\bGMT(?=\d)|[ _]otter[._ ]ai\b|\.(?:transcript|cc|[a-z]{2}(?:-[a-z]{2})?)$|[ ]\d{9,12}$|(?:[ _-]*(?<![^\W_])"
-    r"(?:meeting|saved|new|closed|recording|transcript|captions?|chat)(?![^\W_]))+(?:[ _]?\d+x\d+)?$"
+    r"(?i)\bGMT(?=\d)|[ _]otter[._ ]ai\b|\.(?:transcript|cc|[a-z]{2}(?:-[a-z]{2})?)$|[ ]\d{9,12}$|(?:[ _-]{0,4}(?<![^\W_])"
+    r"(?:meeting|saved|new|closed|recording|transcript|captions?|chat)(?![^\W_])){1,6}(?:[ _]?\d{1,5}x\d{1,5})?$"
 )  # fmt: skip
 
 
