@@ -18,7 +18,7 @@ from cortex.importers.item import ForeignItem, ForeignRecord
 
 _Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number -> key
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
-_NAME_RE = lazy_re(r"(?i)(?:.*/)?+(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md$")
+_NAME_RE = lazy_re(r"(?i)(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md")
 _SECTION_RE = lazy_re(
     r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|decision outcome|considered options)[ :]*$"
 )
@@ -42,7 +42,7 @@ _STATUS_BY_WORD = {
 def accepts(path: str) -> bool:
     """Whether a folder (or zip) holds decision records, or a file is one."""
     with open_archive(path) as archive:
-        names = filter(_NAME_RE.fullmatch, archive.names())
+        names = filter(_number, archive.names())
         return any(_SECTION_RE.search(archive.read(name, 20_000)) for name in names)
 
 
@@ -54,7 +54,7 @@ def read(path: str) -> Iterator[ForeignItem]:
     # Every repository has its first decision: a key begins with the repository's name.
     root = os.path.relpath(folder, os.path.dirname(project)).replace(os.sep, "/")
     with open_archive(path) as archive:
-        names = sorted(filter(_NAME_RE.fullmatch, archive.names()))
+        names = sorted(filter(_number, archive.names()))
         keys = {_place(name): f"{root}/{name}" for name in reversed(names)}
         if not names:
             hint = "name the folder of files such as 0001-use-postgres.md"
@@ -68,8 +68,13 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 def _place(name: str) -> tuple[str, str]:
     """The folder and the number of a record."""
-    found = _NAME_RE.fullmatch(name)
-    return name.rpartition("/")[0], found[1].lstrip("0") if found else ""
+    return name.rpartition("/")[0], _number(name).lstrip("0")
+
+
+def _number(name: str) -> str:
+    """The number or the day with which a file's name begins; empty where it is no record's."""
+    found = _NAME_RE.fullmatch(name.rpartition("/")[2])
+    return found[1] if found else ""
 
 
 def _record(own: str, note: Note, folder: str, keys: _Keys) -> ForeignRecord:
@@ -120,7 +125,7 @@ def _pair(line: str) -> Iterator[tuple[str, str]]:
     if found := _PAIR_RE.match(line):
         key = found[1].lower().replace("_", " ").replace("superce", "superse")
         yield key, found[2].strip(" |")
-        if key == "status":
+        if key == "status" and not found[2].lower().startswith("status"):
             yield from _pair(found[2])
         elif key == "superseded by" and re.search(r"\w", found[2]):
             yield "status", "" if _PART_RE.search(found[2]) else "superseded"

@@ -149,3 +149,10 @@ def test_the_verb_makes_records_with_what_replaced_what(folder: Path, vault, imp
     assert 'superseded_by: "[[use-postgres-' in text
     assert "project: shop\n" in text
     assert len(list(Path(vault.root, "records/rejection").glob("use-mocha-*.md"))) == 1
+
+
+def test_a_line_that_names_its_status_again_and_again_is_read(tmp_path: Path) -> None:
+    (tmp_path / "0001-use-x.md").write_text("# 1. Use X\n\n## Status\n\n" + "Status: " * 5_000)
+    (one,) = adr.read(str(tmp_path))
+    assert isinstance(one, ForeignRecord)
+    assert one.title == "Use X"
