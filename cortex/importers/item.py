@@ -8,15 +8,18 @@ milliseconds since 1970; empty where it gives none. Texts are raw: what takes th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from cortex.core.model.problem import Problem
+from cortex.core.model.problem import InvalidInputError, Problem, reason_of
 from cortex.core.model.relation import normalize_kind
 from cortex.core.model.turn_summary import CommandRun, Utterance
 from cortex.core.text.value import NamedTuple
 
 When: TypeAlias = str | int | float | None
+# What comes of a row in which a field is missing or odd.
+FAULTS = AttributeError, KeyError, RecursionError, TypeError, ValueError, InvalidInputError
 _OWN_EDGES = ("supersedes", "superseded_by", "derived_from")  # that have a field of their own
+Made = TypeVar("Made")
 Row: TypeAlias = dict[str, Any]  # of a table, or an object of JSON, as the source has it
 
 
@@ -58,6 +61,7 @@ class ForeignTurn(NamedTuple):
     files: tuple[str, ...] = ()  # that were changed
     commands: tuple[CommandRun, ...] = ()
     summary: str = ""  # in place of these: what the source itself says of the session
+    given: tuple[str, ...] = ()  # texts of files that a person gave
 
 
 class ForeignSession(NamedTuple):
@@ -111,16 +115,28 @@ def with_edges(record: ForeignRecord, edges: Iterable[tuple[str, str]]) -> Forei
 
 
 def items_of(
-    rows: Iterable[Row], make: Callable[[Row], ForeignItem | None], name: str, key: str = "id"
-) -> Iterator[ForeignItem]:
+    rows: Iterable[Row], make: Callable[[Row], Made | None], name: str, key: str = "id"
+) -> Iterator[Made | Problem]:
     """What `make` makes of each row that it makes something of. Where it cannot, a `Problem` that
     names the row: the word `name` and its `key`."""
     for row in rows:
         try:
             item = make(row)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except FAULTS as error:
             where = f"{name} {row.get(key, '') if isinstance(row, dict) else ''}".strip()
-            hint = "it is left out; look at it in the program that wrote it"
-            yield Problem(where, f"cannot be read: {type(error).__name__}: {error}", hint)
+            yield fault(where, error)
         else:
             yield from [item] if item else []
+
+
+def fault(where: str, error: Exception) -> Problem:
+    """A `Problem` that says in plain words why one thing cannot be read."""
+    message = reason_of(error)
+    if isinstance(error, KeyError):
+        message = f"a field is missing: {error.args[0]}"
+    elif isinstance(error, AttributeError | TypeError):
+        message = "a field holds something else than it should"
+    elif isinstance(error, RecursionError):
+        message = "it is nested too deeply"
+    hint = "it is left out; look at it in the program that wrote it"
+    return Problem(where, f"cannot be read: {message}", hint)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from cortex.importers.chats import turns
-from cortex.importers.item import ForeignItem, ForeignTurn, Row
+from cortex.importers.item import ForeignItem, ForeignTurn, Row, items_of
 
 _NAMES = r"(?:^|/)conversations[^/]*\.json$"  # of a long one conversations-000.json, …
 
@@ -22,15 +22,19 @@ def read(path: str) -> Iterator[ForeignItem]:
 
 
 def _conversation(row: Row) -> Iterator[ForeignItem]:
-    nodes, shown = dict(row["mapping"]), list[Row]()
+    pairs, shown = row["mapping"].items(), list[Row]()
+    nodes = {key: one if isinstance(one, dict) else {"message": one} for key, one in pairs}
+    parents = {child: key for key, one in nodes.items() for child in one.get("children") or ()}
     leaves = (key for key in reversed(nodes) if not nodes[key].get("children"))
-    leaf = row.get("current_node") or next(leaves, None)
+    leaf = row.get("current_node") if row.get("current_node") in nodes else next(leaves, None)
     while node := nodes.pop(leaf, None):  # each once, even if they go in a circle
-        leaf, shown = node.get("parent"), [node.get("message") or {}, *shown]
-    key, about = row.get("conversation_id") or row["id"], {"title": row.get("title")}
-    return turns.session(
-        key, map(_message, filter(None, shown)), at=row.get("create_time"), **about
-    )
+        if said := node.get("message"):
+            said = said if isinstance(said, dict) else {}
+            shown.insert(0, {**said, "id": said.get("id") or leaf})
+        leaf = node.get("parent") or parents.get(leaf)
+    key, title = row.get("conversation_id") or row["id"], row.get("title")
+    told = items_of(shown, _message, f"{title or key}: message")
+    return turns.session(key, told, title=title, at=row.get("create_time"))
 
 
 def _message(one: Row) -> ForeignTurn:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.importers.archive import Archive
@@ -50,7 +51,7 @@ def _load(archive: Archive, name: str) -> Iterator[ForeignItem]:
         yield from _session(row["info"], row["messages"]) if is_whole else _whole(row, load)
 
 
-def _of_database(database: Database, row: Row) -> Iterator[ForeignItem]:
+def _of_database(database: Database, row: Row) -> Iterator[Any]:
     def load(table: str, id_: str) -> list[Row]:
         owner = "message_id" if table == "part" else "session_id"
         rows = database.rows(table, "time_created, id", f"{owner} = ?", (id_,))

@@ -11,29 +11,34 @@ from typing import Any, TypeAlias
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.turn_summary import AGENT, USER, CommandRun, Utterance
 from cortex.importers.archive import Archive, iter_json_array, open_archive
-from cortex.importers.item import ForeignItem, ForeignSession, ForeignTurn, Row
+from cortex.importers.item import FAULTS, ForeignItem, ForeignSession, ForeignTurn, Row, fault
 
 Some: TypeAlias = Iterable[Any]
 Load: TypeAlias = Callable[[Archive, str], Some]  # of a file's name
 Make: TypeAlias = Callable[[Any], Iterable[ForeignItem]]
-_FAULTS = AttributeError, KeyError, RecursionError, TypeError, ValueError, InvalidInputError
 _DONE = "completed", "success"
 _SHELLS = "bash", "shell", "run_shell_command"
 _EDITORS = "edit", "write", "multiedit", "patch", "apply_patch", "write_file", "replace"
 _PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$"
 
 
-def session(key: str, messages: Iterable[ForeignTurn], **about: Any) -> Iterator[ForeignSession]:
+def session(
+    key: str, messages: Iterable[ForeignTurn | Problem], **about: Any
+) -> Iterator[ForeignSession | Problem]:
     """A session with what is told `about` it; none where nobody said or did anything. Each of its
-    turns begins with what a person says."""
+    turns begins with what a person says. Problems of messages come before it."""
     turns = list[ForeignTurn]()
-    for one in filter(lambda one: any(one[2:]), messages):
-        if not turns or (one.said and one.said[0].role == USER):
+    for one in messages:
+        if isinstance(one, Problem):
+            yield one
+        elif not any(one[2:]):
+            continue
+        elif not turns or (one.said and one.said[0].role == USER):
             turns.append(one)
         else:
-            id_, at, said, files, commands, _ = turns[-1]
-            both = said + one.said, files + one.files, commands + one.commands
-            turns[-1] = ForeignTurn(id_, at, *both)
+            id_, at, said, files, commands, _, given = turns[-1]
+            both = said + one.said, files + one.files, commands + one.commands, ""
+            turns[-1] = ForeignTurn(id_, at, *both, given + one.given)
     about["title"] = str(about.get("title") or "")
     if turns:
         yield ForeignSession(key, tuple(turns), **{name: one or "" for name, one in about.items()})
@@ -83,12 +88,12 @@ def read_files(path: str, names: str, load: Load, make: Make) -> Iterator[Foreig
                     is_empty = False
                     try:
                         yield from list(make(row))
-                    except _FAULTS as error:
+                    except FAULTS as error:
                         keyed = isinstance(row, dict) and (row.get("id") or row.get("uuid"))
-                        yield _problem(f"{name} {keyed or ''}".strip(), error)
-            except _FAULTS as error:
+                        yield fault(f"{name} {keyed or ''}".strip(), error)
+            except FAULTS as error:
                 is_empty = False
-                yield _problem(name, error)
+                yield fault(name, error)
     if is_empty:
         raise InvalidInputError(f"{path} holds nothing of this source", "cortex import")
 
@@ -104,8 +109,3 @@ def read_newest(path: str, names: str, load: Load) -> Iterator[ForeignItem]:
     newest = dict(sorted(state(one) for one in read_files(path, names, load, lambda one: [one])))
     for one in read_files(path, names, load, lambda one: [one]):
         yield from [one] if newest[state(one)[0]] == state(one)[1] else []
-
-
-def _problem(where: str, error: Exception) -> Problem:
-    hint = "it is left out; look at it in the program that wrote it"
-    return Problem(where, f"cannot be read: {type(error).__name__}: {error}", hint)

@@ -38,7 +38,7 @@ def read(path: str) -> Iterator[ForeignItem]:
         yield from items_of(observations, lambda row: _record(database, row, *names), "observation")
 
 
-def _session(database: Database, row: Row, content: str, memory: str) -> ForeignItem | None:
+def _session(database: Database, row: Row, content: str, memory: str) -> item.ForeignSession | None:
     turns = [
         ForeignTurn(
             f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["prompt_text"]),)
@@ -61,7 +61,7 @@ def _session(database: Database, row: Row, content: str, memory: str) -> Foreign
     ) if turns else None  # fmt: skip
 
 
-def _record(database: Database, row: Row, content: str, memory: str) -> ForeignItem:
+def _record(database: Database, row: Row, content: str, memory: str) -> item.ForeignRecord:
     sessions = database.find("sdk_sessions", **{memory: row[memory]})
     session = next(sessions, {}).get(content) or row[memory] or ""
     facts = "\n".join(f"- {fact}" for fact in text_list(row.get("facts")))

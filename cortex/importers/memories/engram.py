@@ -42,7 +42,7 @@ def read(path: str) -> Iterator[ForeignItem]:
         yield from items_of(observations, partial(_record, database), "observation")
 
 
-def _session(database: Database, row: Row) -> ForeignItem | None:
+def _session(database: Database, row: Row) -> item.ForeignSession | None:
     ended = row.get("ended_at")
     turns = [
         ForeignTurn(f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["content"]),))
@@ -62,7 +62,7 @@ def _session(database: Database, row: Row) -> ForeignItem | None:
     ) if turns else None  # fmt: skip
 
 
-def _record(database: Database, row: Row) -> ForeignItem | None:
+def _record(database: Database, row: Row) -> item.ForeignRecord | None:
     is_turn = row["type"] == _SUMMARY and any(database.find("sessions", id=row["session_id"]))
     if is_turn or row.get("deleted_at"):
         return None

@@ -19,7 +19,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.model.turn_summary import TurnSummary, Utterance
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
-from cortex.core.redact.person_words import keep_of_prompt
+from cortex.core.redact.person_words import NONE, keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import iso_time
 from cortex.core.text.lazy_re import lazy_re
@@ -246,6 +246,8 @@ def _turn_summary(turn: ForeignTurn, folder: str, prompts: str) -> TurnSummary:
             tagged += tagged_lines(one.text)
             one = Utterance(one.role, keep_of_prompt(one.text, prompts), one.about)  # noqa: PLW2901
         said += [one] if one.text.strip() else []
+    if turn.given and prompts != NONE:
+        said.append(Utterance(turn_summary.USER, sanitize_text("\n\n".join(turn.given))))
     paths = (
         project_relative_path(path, folder, folder) if os.path.isabs(path) else path
         for path in turn.files

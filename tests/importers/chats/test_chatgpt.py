@@ -138,6 +138,24 @@ def test_a_conversation_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "broken off" in problem.message
 
 
+def test_an_odd_message_alone_is_left_out_and_named(tmp_path: Path) -> None:
+    odd = conversation(*NODES)
+    del odd["mapping"]["q1"]["message"]["id"]
+    odd["mapping"]["a1"]["message"]["author"] = None
+    odd["mapping"]["call"] = 7
+    path = exported(tmp_path / "conversations.json", odd)
+    *problems, one = chatgpt.read(str(path))
+    assert [(one.where, one.message) for one in problems if isinstance(one, Problem)] == [
+        ("Tax: message a1", "cannot be read: a field holds something else than it should"),
+        ("Tax: message call", "cannot be read: a field is missing: author"),
+    ]
+    assert isinstance(one, ForeignSession)
+    assert [(turn.key, turn.said[0].text) for turn in one.turns] == [
+        ("q1", "How is tax computed?"),
+        ("q2", "And here?\n\n[file: a.png]"),
+    ]
+
+
 def test_what_is_no_export_is_said(tmp_path: Path) -> None:
     path = exported(tmp_path / "conversations.json")
     assert not chatgpt.accepts(str(path))

@@ -69,6 +69,7 @@ def check(items: list[ForeignItem]) -> None:
         Utterance(USER, "How is tax computed?\n\n[file: tax.csv]\n\n[file: photo.png]"),
         Utterance(AGENT, "I look.\n\nPer line."),
     )
+    assert first.given == ("[file: tax.csv]\n\n~~~\na long table\n~~~",)
     assert second.said == (Utterance(USER, "Thanks."),)
     records = {one.key: one for one in items if isinstance(one, ForeignRecord)}
     assert set(records) == {"p-1", "d-1", "claude-ai/memory", "claude-ai/memory-p-1"}
@@ -114,6 +115,46 @@ def test_of_branches_the_latest_is_taken(tmp_path: Path) -> None:
     [chat] = read(path)
     assert isinstance(chat, ForeignSession)
     assert [one.text for one in chat.turns[0].said] == ["one", "shown"]
+
+
+def test_an_odd_message_alone_is_left_out_and_named(tmp_path: Path) -> None:
+    nameless = said("m3", "human", text("And here?"))
+    del nameless["uuid"]
+    odd = {"uuid": "m2", "sender": "human", "content": [None]}
+    messages = [said("m1", "human", text("one")), odd, None, nameless]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{**CHAT, "chat_messages": messages}]))
+    *problems, chat = read(path)
+    assert [(one.where, one.message) for one in problems if isinstance(one, Problem)] == [
+        (
+            "Tax per line: message m2",
+            "cannot be read: a field holds something else than it should",
+        ),
+        ("Tax per line: message 3", "cannot be read: a field is missing: sender"),
+    ]
+    assert isinstance(chat, ForeignSession)
+    assert [(one.key, one.said[0].text) for one in chat.turns] == [
+        ("m1", "one"), ("4", "And here?")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prompts", "is_kept"), [("short", True), ("none", False)])
+def test_the_text_of_a_file_is_kept_as_far_as_prompts_are(
+    tmp_path: Path, vault, import_twice, prompts, is_kept
+) -> None:
+    settings = Path(vault.root, "cortex.toml")
+    settings.write_text(settings.read_text() + f'\n[hooks]\nprompts = "{prompts}"\n')
+    file = {"file_name": "paste.txt", "extracted_content": "a ~~~ table\n" + "x" * 30_000}
+    asked = said("m1", "human", text("Read it."), attachments=[file])
+    chat = {**CHAT, "chat_messages": [asked, said("m2", "assistant", text("Read."))]}
+    path = tmp_path / "in" / "conversations.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps([chat, {**CHAT, "uuid": "chat-2"}]))
+    import_twice("claude-ai", path)
+    whole = "".join(one.read_text() for one in Path(vault.root, "events").rglob("*.md"))
+    told = "[file: paste.txt] (its first 20,000 of 30,012 characters)"
+    assert (told in whole, "> a ~~~ table" in whole) == (is_kept, is_kept)
+    assert "x" * 20_000 not in whole
 
 
 def test_a_form_that_is_not_known_is_said(tmp_path: Path) -> None:
