@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import IO, Any
 
-from cortex.core.model.note_status import decode_text
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.note_status import UTF16_BOMS
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.notes.note import Note, read as read_note
 
-MAX_FILE_BYTES = 8_000_000_000  # of one file of an archive
-_MAX_RATIO = 2_000  # of what a file of an archive takes unpacked; text packs to a hundredth at best
+_MAX_TEXT_BYTES = 64_000_000  # of a file that is read at once
+_MAX_RATIO = 200  # of what a file of an archive takes unpacked; text packs to a hundredth at best
 _CHUNK_CHARS = 1 << 20
 _MAX_ELEMENT_CHARS = 100_000_000
 
@@ -25,6 +27,7 @@ class Archive:
 
     def __init__(self, root: str, packed: zipfile.ZipFile | None) -> None:
         self.root, self._packed = root, packed
+        self.problems = dict[Problem, None]()  # what is to be said of the texts that were read
 
     def names(self, ending: str = "") -> Iterator[str]:
         """The paths of its files; no links, and none that leads out of it."""
@@ -49,9 +52,10 @@ class Archive:
         """One of its files. Raises `InvalidInputError` where it would unpack to far more than it is."""
         if self._packed:
             info = self._packed.getinfo(name)
-            most = max(info.compress_size, 1) * _MAX_RATIO
-            if info.file_size > MAX_FILE_BYTES or info.file_size > most > _CHUNK_CHARS:
-                raise InvalidInputError(f"{name} would unpack to {info.file_size:,} bytes", "")
+            packed, size = info.compress_size, info.file_size
+            if size > max(packed * _MAX_RATIO, 16 * _CHUNK_CHARS):
+                message = f"{name} would unpack from {packed:,} to {size:,} bytes, as no text does"
+                raise InvalidInputError(message, "if you trust it, unpack it; import the folder")
             with self._packed.open(info) as file:
                 yield file
         else:
@@ -59,16 +63,26 @@ class Archive:
             with open(self.root if is_file else os.path.join(self.root, name), "rb") as file:
                 yield file
 
-    def read(self, name: str, most: int = 64_000_000) -> str:
-        """The text of one of its files, at most so many bytes; what is neither UTF-8 nor UTF-16
-        becomes U+FFFD."""
+    def read(self, name: str, most: int = _MAX_TEXT_BYTES) -> str:
+        """The text of one of its files, at most so many bytes, without a byte order mark."""
+        return self.read_exactly(name, most).removeprefix("﻿")
+
+    def read_exactly(self, name: str, most: int = _MAX_TEXT_BYTES) -> str:
+        """The text with its mark. Where all of it is meant, `problems` tell what was guessed, and
+        whether there is more."""
         with self.open(name) as file:
-            return decode_text(file.read(most))
+            data = file.read(most)
+            is_cut = len(data) == most and file.read(1) != b""
+        text, guess = decode(data, is_cut=is_cut)
+        more = f"only its first {most:,} bytes are read" if is_cut else ""
+        found = Problem(name, guess), Problem(name, more, "split it, then import again")
+        if most == _MAX_TEXT_BYTES:
+            self.problems |= {one: None for one in found if one.message}
+        return text
 
     def note(self, name: str) -> Note:
         """One of its files, taken apart."""
-        with self.open(name) as file:
-            return read_note(file.read(64_000_000), name)
+        return read_note(self.read(name).encode(), name)
 
     def find(self, name: str) -> str:
         """The path of the file of this name that lies nearest to the root; empty if there is none."""
@@ -79,16 +93,36 @@ class Archive:
 @contextmanager
 def open_archive(path: str) -> Iterator[Archive]:
     """An export at a path. Raises `InvalidInputError` for a zip that is damaged."""
-    if os.path.isfile(path) and zipfile.is_zipfile(path):
+    is_zip = False
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            is_zip = file.read(4) == b"PK\3\4" or zipfile.is_zipfile(file)
+    if is_zip:
         try:
             with zipfile.ZipFile(path) as packed:
                 yield Archive(path, packed)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-            raise InvalidInputError(
-                f"{path} cannot be unpacked: {error}", "download it again"
-            ) from error
+        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+            message = f"{path} is a damaged or half zip: {error}"
+            raise InvalidInputError(message, "download it again") from error
+        except (NotImplementedError, RuntimeError) as error:
+            message = f"{path} cannot be unpacked: {error}"
+            raise InvalidInputError(message, "unpack it, then import the folder") from error
     else:
         yield Archive(path, None)
+
+
+def decode(data: bytes, *, is_cut: bool = False) -> tuple[str, str]:
+    """The text of a file, or of its beginning, and in words what had to be guessed, if anything."""
+    if data.startswith(UTF16_BOMS):
+        return data.decode("utf-16", "replace"), ""
+    try:
+        return codecs.utf_8_decode(data, "strict", not is_cut)[0], ""
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    lost, plain = text.count("\ufffd"), len(text.encode("ascii", "ignore"))
+    if b"\0" in data or len(text) - plain >= 2 * lost:  # most of what is not ASCII is UTF-8
+        return text, f"{lost:,} characters in it are lost, which are no UTF-8"
+    return data.decode("cp1252", "replace"), "it is no UTF-8, and was read as Windows-1252"
 
 
 def iter_json_array(file: IO[bytes]) -> Iterator[Any]:
@@ -114,6 +148,8 @@ def iter_json_array(file: IO[bytes]) -> Iterator[Any]:
                     element, end = decoder.raw_decode(buffer, place)
                 except json.JSONDecodeError:
                     break
+                except RecursionError as error:
+                    raise InvalidInputError("the JSON is nested too deeply", "") from error
                 # A number may go on in the next chunk.
                 if chunk and end == len(buffer):
                     break

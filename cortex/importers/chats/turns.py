@@ -94,6 +94,7 @@ def read_files(path: str, names: str, load: Load, make: Make) -> Iterator[Foreig
             except FAULTS as error:
                 is_empty = False
                 yield fault(name, error)
+        yield from archive.problems
     if is_empty:
         raise InvalidInputError(f"{path} holds nothing of this source", "cortex import")
 

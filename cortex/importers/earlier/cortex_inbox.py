@@ -48,6 +48,7 @@ def read(path: str) -> Iterator[ForeignItem]:
                     reason = note.get("error") or note.get("reason") or "it does not say why"
                     yield Problem(name, f"it had failed there: {reason}", "look at its record here")
                 yield _event(id_, name, note)
+        yield from archive.problems
 
 
 def _record(name: str, note: Note) -> ForeignRecord:

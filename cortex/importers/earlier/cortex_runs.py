@@ -51,6 +51,7 @@ def read(path: str) -> Iterator[ForeignItem]:
                 yield from _run(name, text)
             else:
                 yield Problem(name, "the run is empty", "nothing was written of it")
+        yield from archive.problems
 
 
 def _run(name: str, text: str) -> Iterator[ForeignFile]:

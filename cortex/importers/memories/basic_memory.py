@@ -8,7 +8,7 @@ from itertools import islice
 from os.path import getmtime, isdir, join
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, slugify
 from cortex.importers.archive import Archive
@@ -19,32 +19,32 @@ _RELATION_RE = lazy_re(r"(?m)^[ \t]*[-*] ([^\[\]\n]{0,80}?) *\[\[([^\[\]|\n]+)")
 
 def accepts(path: str) -> bool:
     """Whether at least half of the first twenty notes of a folder are such as it writes."""
-    first = list(islice(_notes(path), 20)) if isdir(path) else []
+    first = list(islice(_notes(Archive(path, None)), 20)) if isdir(path) else []
     own = [one for _, one in first if {"title", "type", "permalink"} <= set(one.fields)]
     return bool(own) and 2 * len(own) >= len(first)
 
 
 def read(path: str) -> Iterator[ForeignItem]:
     """A record for each note, with its relations."""
-    keys: dict[str, str] = {}
-    for name, note in _notes(path):
+    keys, archive = dict[str, str](), Archive(path, None)
+    for name, note in _notes(archive):
         for called in (name.removesuffix(".md"), note.title, note.get("permalink")):
             keys.setdefault(called.casefold(), note.get("permalink") or name)
     if not keys:
         raise InvalidInputError(f"{path} holds no notes", "name the folder of a project")
     rows = (
-        {"id": name, "note": note, "at": getmtime(join(path, name))} for name, note in _notes(path)
+        {"id": name, "note": note, "at": getmtime(join(path, name))}
+        for name, note in _notes(archive)
     )
     yield from items_of(rows, lambda row: _record(keys, **row), "")
+    yield from archive.problems
 
 
-def _notes(path: str) -> Iterator[tuple[str, notes.Note]]:
-    archive = Archive(path, None)
-    for name in archive.names(".md"):
-        yield name, notes.read(archive.read(name).encode())
+def _notes(archive: Archive) -> Iterator[tuple[str, Note]]:
+    return ((name, archive.note(name)) for name in archive.names(".md"))
 
 
-def _record(keys: dict[str, str], id: str, note: notes.Note, at: float) -> ForeignRecord:
+def _record(keys: dict[str, str], id: str, note: Note, at: float) -> ForeignRecord:
     key = note.get("permalink") or id
     record = ForeignRecord(
         key, note.title or id, note.text_below_title.strip(), note.get("type") or "note",

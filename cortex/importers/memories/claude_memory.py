@@ -10,9 +10,9 @@ from functools import partial
 from itertools import islice
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, slugify
+from cortex.importers.archive import Archive
 from cortex.importers.item import ForeignItem, ForeignRecord, Row, items_of
 
 _INDEX = "MEMORY.md"
@@ -35,8 +35,9 @@ def read(path: str) -> Iterator[ForeignItem]:
         raise InvalidInputError(message, "name a folder with MEMORY.md, or ~/.claude/projects")
     for folder in folders:
         rows = ({"id": name} for name in sorted(os.listdir(folder)) if name.endswith(".md"))
-        name = folder.split(os.sep)[-2]
-        yield from items_of(rows, partial(_record, folder, name, _project(folder)), name)
+        name, archive = folder.split(os.sep)[-2], Archive(folder, None)
+        yield from items_of(rows, partial(_record, archive, name, _project(folder)), name)
+        yield from (one._replace(where=f"{name} {one.where}") for one in archive.problems)
 
 
 def _folders(path: str) -> list[str]:
@@ -57,10 +58,8 @@ def _project(folder: str) -> str:
     return os.path.basename(above).removeprefix(os.path.expanduser("~").replace("/", "-"))
 
 
-def _record(folder: str, place: str, project: str, row: Row) -> ForeignRecord | None:
-    file, stem = os.path.join(folder, row["id"]), row["id"].removesuffix(".md")
-    with open(file, "rb") as opened:
-        note = notes.read(opened.read().decode().encode())  # what is no UTF-8 is a problem
+def _record(archive: Archive, place: str, project: str, row: Row) -> ForeignRecord | None:
+    folder, stem, note = archive.root, row["id"].removesuffix(".md"), archive.note(row["id"])
     told = note.fields | (meta if isinstance(meta := note.fields.get("metadata"), dict) else {})
     text, about = note.text.strip(), note.get("description")
     if row["id"] == _INDEX:
@@ -75,7 +74,7 @@ def _record(folder: str, place: str, project: str, row: Row) -> ForeignRecord | 
         f"{place}/{note.get('name') or stem}", note.get("name"),
         text if about in text else f"{about}\n\n{text}",
         _TYPES.get(str(told.get("type")), str(told.get("type") or "note")),
-        at=os.stat(file).st_mtime, updated=str(told.get("modified") or ""), project=project,
+        at=os.stat(os.path.join(folder, row["id"])).st_mtime, updated=str(told.get("modified") or ""), project=project,
         session=str(told.get("originSessionId") or ""),
         topic=f"claude-memory/{short_hash(place)}/{slugify(stem, 80)}",
         relations=tuple(("references", f"{place}/{name.strip()}") for name in _LINK_RE.findall(text)),

@@ -42,6 +42,7 @@ def read(path: str) -> Iterator[ForeignItem]:
             yield ForeignRecord(key, title, text, "context", at, project=project, topic=topic)
     rows = ({"id": name, "text": archive.read(name)} for name in names)
     yield from items_of(rows, lambda row: _session(row["text"]), "")
+    yield from archive.problems
 
 
 def _session(summary: str) -> ForeignSession:

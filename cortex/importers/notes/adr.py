@@ -64,6 +64,7 @@ def read(path: str) -> Iterator[ForeignItem]:
             if _SECTION_RE.search(note.text) or any(key == "status" for key, _ in _pairs(note)):
                 record = _record(f"{root}/{name}", note, _place(name)[0], keys)
                 yield record._replace(project=project)
+        yield from archive.problems
 
 
 def _place(name: str) -> tuple[str, str]:

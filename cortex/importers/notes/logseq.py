@@ -44,6 +44,7 @@ def read(path: str) -> Iterator[ForeignItem]:
             text = _translate(name, archive.read(name), blocks)
             to = f"notes/{root}/{name.partition('/')[0]}/{_page(name)}.md"
             yield ForeignFile(f"{root}/{name}", to, text)
+        yield from archive.problems
         others = Counter(one.partition("/")[0] for one in archive.names())
     others.subtract(name.partition("/")[0] for name in names)
     if what := ", ".join(f"{count} in {one}" for one, count in sorted(others.items()) if count):

@@ -35,15 +35,10 @@ def read(path: str) -> Iterator[ForeignItem]:
         for name in names:
             if name.startswith(templates) or _TEMPLATES_RE.fullmatch(name):
                 continue
-            with archive.open(name) as file:
-                data = file.read()
-            try:
-                text = data.decode()
-            except UnicodeDecodeError:
-                yield Problem(name, "not UTF-8", "save it as UTF-8, then import again")
-                continue
+            text = archive.read_exactly(name)
             embedded |= {one.strip() for pair in _EMBED_RE.findall(text) for one in pair}
             yield ForeignFile(f"{root}/{name}", f"notes/{root}/{name}", text)
+        yield from archive.problems
     embedded = {one for one in embedded if "." in one[-6:] and "://" not in one}
     if some := sorted(one for one in embedded if not one.endswith((".md", ".canvas", ".base"))):
         source, target = shell_quote(f"{folder}/"), shell_quote(f"notes/{root}/")

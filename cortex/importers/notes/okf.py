@@ -39,6 +39,7 @@ def read(path: str) -> Iterator[ForeignItem]:
                 yield _record(root, name, note, names)
             else:
                 yield Problem(name, "it has no type, which a concept needs", "write type: Note")
+        yield from archive.problems
 
 
 def _names(archive: Archive) -> Iterator[str]:

@@ -40,13 +40,14 @@ def test_notes_keep_their_paths_and_bytes(folder: Path) -> None:
     assert {one.path: one.text.encode() for one in files} == {
         "notes/Second brain/Home.md": FILES["Home.md"],
         "notes/Second brain/Ideas/One.md": FILES["Ideas/One.md"],
+        "notes/Second brain/Ideas/Old.md": "Café\n".encode(),
     }
 
 
 def test_what_cannot_come_is_named_with_how_to_copy_it(folder: Path) -> None:
     problems = [one for one in markdown.read(str(folder)) if isinstance(one, Problem)]
     assert [(one.where, one.message) for one in problems] == [
-        ("Ideas/Old.md", "not UTF-8"),
+        ("Ideas/Old.md", "it is no UTF-8, and was read as Windows-1252"),
         (
             "../Images/chart.svg and 1 more",
             "2 attachments of these notes cannot be imported",
@@ -76,6 +77,6 @@ def test_a_folder_without_notes_is_none(tmp_path: Path) -> None:
 
 def test_the_verb_copies_them_and_their_links_go_on(folder: Path, vault, import_twice) -> None:
     done = import_twice("markdown", folder)
-    assert [(one.kind, one.new) for one in done.items] == [("file", 2)]
+    assert [(one.kind, one.new) for one in done.items] == [("file", 3)]
     copied = Path(vault.root, "notes/Second brain/Ideas/One.md")
     assert copied.read_bytes() == FILES["Ideas/One.md"]

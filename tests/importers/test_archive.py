@@ -1,0 +1,110 @@
+"""Files of any encoding and size, and zips that are damaged or meant to harm."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.importers import archive, load_importer
+from cortex.importers.archive import Archive, decode, iter_json_array, open_archive
+
+GUESS = "it is no UTF-8, and was read as Windows-1252"
+TEXT = "---\ntitle: Café\ntype: note\n---\n# Café\n\n## Status\n\nÜberall “so”.\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "guess"),
+    [
+        ("Café".encode("utf-8-sig"), "\ufeffCafé", ""),
+        ("Café".encode("utf-16"), "Café", ""),
+        ("Café “x” 5 €".encode("cp1252"), "Café “x” 5 €", GUESS),
+        (
+            "é è".encode() + b" \xff",
+            "é è \ufffd",
+            "1 characters in it are lost, which are no UTF-8",
+        ),
+        (b"PNG\0\xff", "PNG\0\ufffd", "1 characters in it are lost, which are no UTF-8"),
+    ],
+)
+def test_a_text_of_any_encoding_is_read(data: bytes, text: str, guess: str) -> None:
+    assert decode(data) == (text, guess)
+
+
+def test_of_a_beginning_the_last_character_may_be_cut() -> None:
+    assert decode("né".encode()[:-1], is_cut=True) == ("n", "")
+    assert decode("né".encode()[:-1]) == ("nÃ", GUESS)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("markdown", "Café.md"), ("adr", "0001-cafe.md"), ("okf", "cafe.md"),
+        ("logseq", "pages/cafe.md"), ("basic-memory", "cafe.md"),
+        ("claude-memory", "memory/cafe.md"), ("codex-memory", "MEMORY.md"),
+    ],
+)  # fmt: skip
+def test_that_an_encoding_was_guessed_is_said_once_a_file(tmp_path, source, name) -> None:
+    for other in ("index.md", "memory/MEMORY.md", "logseq/config.edn", name):
+        path = tmp_path / other
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(TEXT.replace("# Café", "# Task Group: Café").encode("cp1252"))
+    for _ in range(2):
+        items = list(load_importer(source).read(str(tmp_path)))
+        told = [one for one in items if isinstance(one, Problem) and one.where.endswith(name[-7:])]
+        assert [(one.message, one.hint) for one in told] == [(GUESS, "")]
+        assert any("Überall “so”." in repr(one) for one in items)
+
+
+def test_an_encoding_that_was_guessed_is_no_failure(tmp_path, cortex) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "Old.md").write_bytes(TEXT.encode("cp1252"))
+    done = cortex("import", "markdown", str(tmp_path / "in"))
+    assert done.returncode == 0
+    assert GUESS in done.stdout
+
+
+def test_that_a_file_is_read_in_part_is_said(tmp_path, monkeypatch) -> None:
+    (tmp_path / "a.md").write_text("x" * 100)
+    assert Archive(str(tmp_path), None).read("a.md", 10) == "x" * 10
+    monkeypatch.setattr(Archive.read, "__defaults__", (10,))
+    monkeypatch.setattr(Archive.read_exactly, "__defaults__", (10,))
+    monkeypatch.setattr(archive, "_MAX_TEXT_BYTES", 10)
+    of = Archive(str(tmp_path), None)
+    assert of.read("a.md") == of.note("a.md").text == "x" * 10
+    assert list(of.problems) == [
+        Problem("a.md", "only its first 10 bytes are read", "split it, then import again")
+    ]
+
+
+def test_a_bomb_is_refused_and_what_packs_well_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("bomb.md", bytes(20_000_000))
+        packed.writestr("small.md", " " * 1_000_000)
+        packed.writestr("large.md", "".join(f"{number} is a line\n" for number in range(1_500_000)))
+    with open_archive(str(path)) as of:
+        assert len(of.read("small.md")) == 1_000_000
+        assert of.read("large.md").startswith("0 is")
+        with pytest.raises(InvalidInputError, match="would unpack from 19,"):
+            of.read("bomb.md")
+
+
+@pytest.mark.parametrize("form", ["half", "flipped"])
+def test_a_damaged_zip_is_named(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("a.md", "".join(map(str, range(10_000))))
+    data = bytearray(path.read_bytes())
+    data[200:300] = bytes(100)
+    path.write_bytes(data if form == "flipped" else data[:2000])
+    with pytest.raises(InvalidInputError, match="is a damaged or half zip"):
+        list(load_importer("markdown").read(str(path)))
+
+
+def test_json_that_is_nested_too_deeply_is_named() -> None:
+    with pytest.raises(InvalidInputError, match="nested too deeply"):
+        list(iter_json_array(io.BytesIO(b"[" * 200_000)))
