@@ -20,9 +20,7 @@ class Source(NamedTuple):
 
     module: str  # below this package: `chats.chatgpt`
     what: str  # for the list of sources: what becomes what
-    places: tuple[
-        str, ...
-    ] = ()  # where it lies by default, with `~`, `$NAME` and `*`; see `expand`
+    places: tuple[str, ...] = ()  # where it lies by default, with `~`, `$NAME` and `*`
 
 
 class Importer(NamedTuple):

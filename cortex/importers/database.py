@@ -53,7 +53,7 @@ def text_list(value: object) -> tuple[str, ...]:
     """The texts of a column that holds an array of JSON; what is no array is one text."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (RecursionError, ValueError):
         found = value
     texts = found if isinstance(found, list) else [found] if found else []
     return tuple(str(one).strip() for one in texts if str(one).strip())
@@ -95,8 +95,10 @@ def _connect(address: str, path: str) -> Iterator[Database]:
         with closing(sqlite3.connect(address, uri=address.startswith("file:"))) as connection:
             yield Database(connection)
     except sqlite3.DatabaseError as error:
+        is_busy = isinstance(error, sqlite3.OperationalError)
+        what = "cannot be read" if is_busy else "is a damaged or half database"
         hint = "close the program that writes it, then import again"
-        raise InvalidInputError(f"{path} cannot be read: {error}", hint) from error
+        raise InvalidInputError(f"{path} {what}: {error}", hint) from error
 
 
 def _copy_quiet(path: str, copy: str) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
-from cortex.core.model.problem import InvalidInputError, Problem, reason_of
+from cortex.core.model.problem import CortexError, Problem, problem_of, reason_of
 from cortex.core.model.relation import normalize_kind
 from cortex.core.model.turn_summary import CommandRun, Utterance
 from cortex.core.text.value import NamedTuple
 
 When: TypeAlias = str | int | float | None
 # What comes of a row in which a field is missing or odd.
-FAULTS = AttributeError, KeyError, RecursionError, TypeError, ValueError, InvalidInputError
+FAULTS = AttributeError, CortexError, KeyError, RecursionError, TypeError, ValueError
 _OWN_EDGES = ("supersedes", "superseded_by", "derived_from")  # that have a field of their own
 Made = TypeVar("Made")
 Row: TypeAlias = dict[str, Any]  # of a table, or an object of JSON, as the source has it
@@ -131,12 +131,13 @@ def items_of(
 
 def fault(where: str, error: Exception) -> Problem:
     """A `Problem` that says in plain words why one thing cannot be read."""
-    message = reason_of(error)
+    message, hint = reason_of(error), "it is left out; look at it in the program that wrote it"
+    if isinstance(error, CortexError):
+        return problem_of(where, error, hint)
     if isinstance(error, KeyError):
         message = f"a field is missing: {error.args[0]}"
     elif isinstance(error, AttributeError | TypeError):
         message = "a field holds something else than it should"
     elif isinstance(error, RecursionError):
         message = "it is nested too deeply"
-    hint = "it is left out; look at it in the program that wrote it"
     return Problem(where, f"cannot be read: {message}", hint)

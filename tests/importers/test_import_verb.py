@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -327,3 +328,45 @@ def test_an_undated_memory_has_one_id_whenever_its_file_came_here(
         import_(Vault(str(tmp_path / name)), caller, ("claude-mem", file))
         names.append(sorted(path.name for path in (tmp_path / name / "records").rglob("*.md")))
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("source", [(), ("claude-mem",)])
+def test_a_half_database_is_named_as_such(tmp_path, store, cortex, source) -> None:
+    half = tmp_path / "half.db"
+    half.write_bytes(Path(store).read_bytes()[:6000])
+    done = cortex("import", *source, str(half))
+    assert done.returncode == 2 - len(source)
+    assert "half.db is a damaged or half database" in done.stdout + done.stderr
+    assert "nothing" not in done.stdout
+
+
+def test_a_half_zip_and_a_bomb_are_named_without_a_source(tmp_path, vault, caller) -> None:
+    bomb, half = tmp_path / "bomb.zip", tmp_path / "half.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("conversations.json", bytes(20_000_000))
+    half.write_bytes(bomb.read_bytes()[:5000])
+    with pytest.raises(InvalidInputError, match="would unpack from") as told:
+        import_(vault, caller, (str(bomb),))
+    assert told.value.hint == "if you trust it, unpack it; import the folder"
+    with pytest.raises(InvalidInputError, match=r"half\.zip is a damaged or half zip"):
+        import_(vault, caller, (str(half),))
+
+
+def test_a_damaged_store_in_its_place_is_named(store, cortex, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(tmp_path / "place"))
+    (tmp_path / "place").mkdir()
+    Path(tmp_path, "place", "claude-mem.db").write_bytes(Path(store).read_bytes()[:6000])
+    done = cortex("import")
+    assert done.returncode == 1
+    assert "claude-mem.db is a damaged or half database" in done.stdout
+
+
+def test_json_that_is_nested_too_deeply_stops_nothing_else(tmp_path, vault, caller) -> None:
+    deep = "[" * 100_000
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "events.json").write_text(f'[{{"salience": 1, "x": {deep}')
+    (tmp_path / "a" / "conversations.json").write_text(f'[{{"mapping": {deep}')
+    (tmp_path / "a" / "chat.json").write_text('{"sessionId":"1","projectHash":"2","x":' + deep)
+    for source in ("cortex-events", "chatgpt", "gemini"):
+        [problem] = import_(vault, caller, (source, str(tmp_path / "a"))).problems
+        assert "nested too deeply" in problem.message

@@ -6,11 +6,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
+from typing import TypeAlias
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import short_hash, slugify
+from cortex.importers.archive import decode
 from cortex.importers.database import database_in
 from cortex.importers.item import ForeignItem, ForeignRecord, Row, items_of, with_edges
+
+_Edges: TypeAlias = dict[str, list[tuple[str, str]]]
+_MAX_LINE_BYTES = 16_000_000
 
 
 def accepts(path: str) -> bool:
@@ -22,30 +28,40 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """A record for each entity, with its relations."""
-    file, edges = database_in(path, "memory.jsonl"), dict[str, list[tuple[str, str]]]()
+    file, edges = os.path.realpath(database_in(path, "memory.jsonl")), _Edges()
+    place, guesses = file.removeprefix(os.path.expanduser("~")), set[str]()
     for row in _lines(file):
+        guesses.add(row["guess"])
         end = str(row.get("relationType", "")), str(row.get("to", ""))
         edges.setdefault(str(row.get("from")), []).append(end)
     if not any("entityType" in row for row in _lines(file)):
         raise InvalidInputError(f"{path} holds no entities of a graph", "name memory.jsonl")
     rows = (row for row in _lines(file) if "relationType" not in row)
-    yield from items_of(rows, lambda row: _record(row, edges), "line")
+    yield from items_of(rows, lambda row: _record(row, edges, place), "line")
+    yield from (Problem(file, one) for one in sorted(guesses - {""}))
 
 
 def _lines(file: str) -> Iterator[Row]:
-    """The object of each line with the line's number, which alone is there where it holds none."""
-    with open(file, encoding="utf-8-sig", errors="replace") as lines:
-        for number, line in enumerate(lines, start=1):
+    """The object of each line, with the line's number, and what was guessed of its encoding; these
+    alone where it holds none."""
+    with open(file, "rb") as opened:
+        number = 1
+        for line in iter(partial(opened.readline, _MAX_LINE_BYTES), b""):
+            text, guess = decode(line)
             try:
-                found = json.loads(line)
-            except ValueError:
+                found = json.loads(text.removeprefix("\ufeff"))
+            except (RecursionError, ValueError):
                 found = None
             if line.strip():
-                yield {**(found if isinstance(found, dict) else {}), "id": number}
+                yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
+            number += line.endswith(b"\n")
 
 
-def _record(row: Row, edges: dict[str, list[tuple[str, str]]]) -> ForeignRecord:
+def _record(row: Row, edges: _Edges, place: str) -> ForeignRecord:
+    if len(row) == len(("id", "guess")):
+        raise ValueError(f"it is no object of JSON, or longer than {_MAX_LINE_BYTES:,} bytes")
     name, type_ = row["name"], row["entityType"]
     text = "\n".join(f"- {point}" for point in row["observations"]) or f"A {type_}."
-    topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(name)}"
+    # Another file may have another entity of that name.
+    topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(f'{place} {name}')}"
     return with_edges(ForeignRecord(name, name, text, type_, topic=topic), edges.get(name, ()))

@@ -86,6 +86,7 @@ def _found_place_lines(answer: Any) -> Iterable[str]:
     others = sorted({*SOURCES} - {place.source for place in answer.places})
     yield f"from a file or folder that you name: {', '.join(others)}"
     yield dim(hint("cortex import FILE takes an export; docs/import.md says more"))
+    yield from problem_lines(answer.problems)
 
 
 def _source_lines(source: Any) -> Iterable[str]:
@@ -129,7 +130,7 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
         yield f"captured {names}; {notes}"
     elif answer.found:
         yield f"nothing {'new' if answer.sessions or taken else 'to import'} in {_places(answer)}"
-    else:
+    elif not answer.problems:
         yield f"nothing to import: nothing in {_places(answer)}"
 
 

@@ -9,7 +9,13 @@ from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
-from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.text.strings import one_of, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import TRANSCRIPT_HOSTS, transcript_files
@@ -109,8 +115,8 @@ def import_(
     except KeyboardInterrupt:
         stopped = True
     caller.progress("reading", 1, 1)
-    result = _result_of(transcripts, done, [] if names else [*_find_places(vault, caller)])
-    result = result._replace(
+    found = [] if names else [*_find_places(vault, caller, transcripts.problems)]
+    result = _result_of(transcripts, done, found)._replace(
         hosts=names, folders=transcripts.folders + looked, dry_run=dry_run, stopped=stopped
     )
     return result if dry_run or stopped or not done else _with_pages(vault, caller, result)
@@ -162,19 +168,23 @@ def _read_words(caller: Caller, words: tuple[str, ...], path: str) -> tuple[list
 
 
 def _recognise(place: str) -> str:
-    """The source of a file or folder."""
+    """The source of a file or folder. Raises `InvalidInputError` that says what is damaged."""
+    faults = list[Problem]()
     for name in SOURCES:
-        if _is_of(name, place):
+        if _is_of(name, place, faults):
             return name
+    for one in faults:
+        raise InvalidInputError(one.message, one.hint)
     hint = f"name its source: cortex import NAME {shell_quote(place)}; docs/import.md lists them"
     raise InvalidInputError(f"{place} is of no source that Cortex knows by its content", hint)
 
 
-def _is_of(name: str, place: str) -> bool:
-    """Whether a file or folder is one of a source; not if it cannot be read."""
+def _is_of(name: str, place: str, faults: list[Problem]) -> bool:
+    """Whether a file or folder is one of a source; not if it cannot be read, which is added."""
     try:
         return load_importer(name).accepts(place)
-    except (CortexError, OSError, ValueError, RecursionError):
+    except (CortexError, OSError, ValueError, RecursionError) as error:
+        faults.append(problem_of(place, error))
         return False
 
 
@@ -217,8 +227,8 @@ def _expand(places: tuple[str, ...], cwd: str) -> Iterator[str]:
             yield from sorted(glob.glob(os.path.join(glob.escape(cwd), pattern)))
 
 
-def _find_places(vault: Vault, caller: Caller) -> Iterator[FoundPlace]:
-    """What there is to import on this machine."""
+def _find_places(vault: Vault, caller: Caller, faults: list[Problem]) -> Iterator[FoundPlace]:
+    """What there is to import on this machine. What cannot be read is added to the faults."""
     for host in TRANSCRIPT_HOSTS:
         for folder in transcript_files.transcript_folders(host, os.environ):
             if next(transcript_files.list_paths(host, folder), ""):
@@ -227,5 +237,5 @@ def _find_places(vault: Vault, caller: Caller) -> Iterator[FoundPlace]:
     for name, source in SOURCES.items():
         for place in _expand(source.places, caller.cwd):
             inside = os.path.commonpath((root, os.path.realpath(place))) == root
-            if not inside and _is_of(name, place):
+            if not inside and _is_of(name, place, faults):
                 yield FoundPlace(name, place)

@@ -14,7 +14,7 @@ from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
+from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
 from cortex.core.model.record import content_digest
 from cortex.core.notes import note as notes
 from cortex.core.notes.erasure import hash_of_id
@@ -31,11 +31,13 @@ from cortex.core.text.strings import (
 from cortex.core.text.value import NamedTuple
 from cortex.importers import load_importer
 from cortex.importers.item import (
+    FAULTS,
     ForeignFile,
     ForeignItem,
     ForeignMeeting,
     ForeignRecord,
     ForeignSession,
+    fault,
 )
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
@@ -46,10 +48,8 @@ from cortex.vault import files, settings
 from cortex.vault.erased import read_list
 from cortex.vault.locate import Vault
 
-_BATCH, _BATCH_CHARS = (
-    4000,
-    16_000_000,
-)  # events between two passes, and their texts: a bound of memory
+# Events between two passes, and their texts: a bound of memory.
+_BATCH, _BATCH_CHARS = 4000, 16_000_000
 _MAX_SAMPLES = 3  # of each kind
 _MAX_SAMPLE_CHARS = 2000  # of the text that a title is taken from
 _MAX_PROBLEMS = 200
@@ -185,8 +185,7 @@ class ItemsImport:
             try:
                 self._keep(item)
             except (CortexError, OSError) as error:
-                hint = error.hint if isinstance(error, CortexError) else "make room, then again"
-                self._add_problem(Problem(self._name(item), reason_of(error), hint))
+                self._add_problem(problem_of(self._name(item), error, "make room, then again"))
             if len(self._waiting) >= _BATCH or self._waiting_chars > _BATCH_CHARS:
                 self._normalize()
         if self._waiting:
@@ -212,19 +211,12 @@ class ItemsImport:
             for item in self.importer.read(self.path):
                 try:
                     own = self._clean(item)
-                except (CortexError, AttributeError, TypeError, ValueError) as error:
-                    # A field may hold anything.
-                    message = (
-                        reason_of(error)
-                        if isinstance(error, CortexError)
-                        else "a field holds what cannot be read"
-                    )
-                    own = Problem(self._name(item), message, "look at it there")
+                except FAULTS as error:  # a field may hold anything
+                    own = fault(self._name(item), error)
                 if own is not None:
                     yield own
-        except (CortexError, OSError) as error:
-            hint = error.hint if isinstance(error, CortexError) else ""
-            yield Problem(self.path, reason_of(error), hint or "mend it, then import again")
+        except (CortexError, OSError, RecursionError) as error:
+            yield fault(self.path, error)
 
     def _clean(self, item: ForeignItem) -> ForeignItem | None:
         """An item with a key of its own; None for one that was there before."""

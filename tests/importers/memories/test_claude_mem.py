@@ -126,7 +126,7 @@ def test_what_stands_in_the_write_ahead_log_counts_and_nothing_is_written_beside
 def test_a_half_written_database_says_so(database) -> None:
     path = Path(database("claude-mem.db", SQL))
     path.write_bytes(path.read_bytes()[:9000])
-    with pytest.raises(InvalidInputError, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="half database"):
         list(read(str(path)))
 
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.notes.note import read as read_note
 from cortex.importers.item import ForeignRecord
+from cortex.importers.memories import mcp_memory
 from cortex.importers.memories.mcp_memory import accepts, read
+from cortex.operations.exchange.import_ import import_
 
 MADE = Path(__file__).parent / "mcp_memory.jsonl"
 
@@ -55,3 +59,71 @@ def test_import_and_again_after_an_observation_was_added(tmp_path, imported, vau
         ("shop", "project"),
     ]
     assert "shop" in str(found[0].fields["relations"])
+
+
+def entity(name: str, *points: str) -> str:
+    row = {"type": "entity", "name": name, "entityType": "person", "observations": points}
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def test_two_files_with_one_name_are_two_records(tmp_path, vault, caller) -> None:
+    for place in ("shop", "blog"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "memory.jsonl").write_text(entity("Ann", f"of the {place}"))
+    for place in ("shop", "blog"):
+        assert import_(vault, caller, ("mcp-memory", str(tmp_path / place))).records == 1
+    again = import_(vault, caller, ("mcp-memory", str(tmp_path / "shop" / "memory.jsonl")))
+    assert (again.records, again.sources[0].items[0].known) == (0, 1)
+    notes = [read_note(file.read_bytes()) for file in Path(vault.root, "records").rglob("*.md")]
+    assert sorted(note.text_below_title.strip() for note in notes) == [
+        "- of the blog", "- of the shop"
+    ]  # fmt: skip
+
+
+def test_a_line_that_is_too_long_or_too_deep_is_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(mcp_memory, "_MAX_LINE_BYTES", 150)
+    file = tmp_path / "memory.jsonl"
+    deep = entity("Deep").replace("[]", "[" * 60 + "]" * 60).replace("\n", "")
+    monkeypatch.setattr(mcp_memory.json, "loads", deeper(json.loads))
+    file.write_text(
+        entity("Ann", "x") + entity("Bob", "y" * 300) + deep + "\n" + entity("Zoe", "z")
+    )
+    items = list(read(str(file)))
+    assert [one.title for one in items if isinstance(one, ForeignRecord)] == ["Ann", "Zoe"]
+    problems = [one for one in items if isinstance(one, Problem)]
+    assert sorted({one.where for one in problems}) == ["line 2", "line 3"]
+    assert {one.message for one in problems} == {
+        "cannot be read: it is no object of JSON, or longer than 150 bytes"
+    }
+
+
+def deeper(loads):
+    """`loads` that gives up on depth as it does at many more levels."""
+
+    def load(text: str):
+        if text.count("[") > 50:
+            raise RecursionError
+        return loads(text)
+
+    return load
+
+
+def test_one_long_line_is_not_read_to_see_what_it_is(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(mcp_memory, "_MAX_LINE_BYTES", 1000)
+    file = tmp_path / "memory.jsonl"
+    file.write_text("{" * 100_000)
+    assert not accepts(str(file))
+
+
+def test_lines_in_another_encoding_are_read_and_that_is_said(tmp_path) -> None:
+    file = tmp_path / "memory.jsonl"
+    text = entity("Zoë", "a “café”") + entity("Bär", "é")
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [type(one) for one in read(str(file))] == [ForeignRecord, ForeignRecord]
+    file.write_bytes(text.encode("cp1252"))
+    first, second, *told = read(str(file))
+    assert isinstance(first, ForeignRecord)
+    assert isinstance(second, ForeignRecord)
+    assert (first.title, first.body, second.title) == ("Zoë", "- a “café”", "Bär")
+    message = "it is no UTF-8, and was read as Windows-1252"
+    assert told == [Problem(str(file.resolve()), message)]
