@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tracemalloc
 import zipfile
@@ -139,7 +140,7 @@ def test_a_conversation_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_an_odd_message_alone_is_left_out_and_named(tmp_path: Path) -> None:
-    odd = conversation(*NODES)
+    odd = copy.deepcopy(conversation(*NODES))
     del odd["mapping"]["q1"]["message"]["id"]
     odd["mapping"]["a1"]["message"]["author"] = None
     odd["mapping"]["call"] = 7
