@@ -63,13 +63,9 @@ class Archive:
             with open(self.root if is_file else os.path.join(self.root, name), "rb") as file:
                 yield file
 
-    def read(self, name: str, most: int = _MAX_TEXT_BYTES) -> str:
-        """The text of one of its files, at most so many bytes, without a byte order mark."""
-        return self.read_exactly(name, most).removeprefix("﻿")
-
-    def read_exactly(self, name: str, most: int = _MAX_TEXT_BYTES) -> str:
-        """The text with its mark. Where all of it is meant, `problems` tell what was guessed, and
-        whether there is more."""
+    def read(self, name: str, most: int = _MAX_TEXT_BYTES, *, with_mark: bool = False) -> str:
+        """The text of one of its files, at most so many bytes. Where all of it is meant, `problems`
+        tell what was guessed, and whether there is more."""
         with self.open(name) as file:
             data = file.read(most)
             is_cut = len(data) == most and file.read(1) != b""
@@ -78,7 +74,7 @@ class Archive:
         found = Problem(name, guess), Problem(name, more, "split it, then import again")
         if most == _MAX_TEXT_BYTES:
             self.problems |= {one: None for one in found if one.message}
-        return text
+        return text if with_mark else text.removeprefix("\ufeff")
 
     def note(self, name: str) -> Note:
         """One of its files, taken apart."""
@@ -93,20 +89,14 @@ class Archive:
 @contextmanager
 def open_archive(path: str) -> Iterator[Archive]:
     """An export at a path. Raises `InvalidInputError` for a zip that is damaged."""
-    is_zip = False
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            is_zip = file.read(4) == b"PK\3\4" or zipfile.is_zipfile(file)
-    if is_zip:
+    is_file = os.path.isfile(path)
+    if zipfile.is_zipfile(path) or (is_file and Archive(path, None).read("", 4) == "PK\3\4"):
         try:
             with zipfile.ZipFile(path) as packed:
                 yield Archive(path, packed)
-        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-            message = f"{path} is a damaged or half zip: {error}"
-            raise InvalidInputError(message, "download it again") from error
-        except (NotImplementedError, RuntimeError) as error:
-            message = f"{path} cannot be unpacked: {error}"
-            raise InvalidInputError(message, "unpack it, then import the folder") from error
+        except (zipfile.BadZipFile, EOFError, RuntimeError, zlib.error) as error:
+            message = f"{path} is a damaged zip, or one that cannot be unpacked here: {error}"
+            raise InvalidInputError(message, "download it anew, or unpack it") from error
     else:
         yield Archive(path, None)
 

@@ -348,7 +348,7 @@ def test_a_half_zip_and_a_bomb_are_named_without_a_source(tmp_path, vault, calle
     with pytest.raises(InvalidInputError, match="would unpack from") as told:
         import_(vault, caller, (str(bomb),))
     assert told.value.hint == "if you trust it, unpack it; import the folder"
-    with pytest.raises(InvalidInputError, match=r"half\.zip is a damaged or half zip"):
+    with pytest.raises(InvalidInputError, match=r"half\.zip is a damaged zip"):
         import_(vault, caller, (str(half),))
 
 

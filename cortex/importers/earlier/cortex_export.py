@@ -19,10 +19,19 @@ from cortex.importers.item import ForeignFile, ForeignItem
 FORMAT = 1
 ABOUT = "cortex-export"  # the kind of the first line, and a table: what the form is
 SECTIONS = "\n\n<!-- cortex-export -->\n"  # before what an export adds to the end of a note
-_ADDED_RE = lazy_re(r"(?<=\n)cortex_path: (?:(?!---).*\n)*?(?=---\r?(?:\n|$))")
+_PATH_FIELD = b"\ncortex_path: "  # the first of the fields that an export adds
 _MAX_LINE_BYTES = 256_000_000
-# Nothing but notes: no settings, and no file that a program of the vault would run.
-_PATH_RE = lazy_re(r"(?:[^/.\0][^/\0]*/)*[^/.\0][^/\0]*\.md")
+# Nothing but notes: no settings, nothing that an agent obeys or a program of the vault runs, and no
+# name that Windows has not or that shows as another.
+_PART = (
+    r"(?![.]|(?:aux|con|nul|prn|com\d|lpt\d)[ ]*(?:[./]|$))"
+    r"[^/\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]+"
+)
+_PATH_RE = lazy_re(
+    r"(?i)(?!(?:agents|briefings|inbox|runs|templates)/)"
+    r"(?!(?:.*/)?(?:agents|claude|gemini)(?:\.local|\.override)?\.md$)"
+    rf"{_PART}(?:(?<![ .])/{_PART})*(?<=(?-i:\.md))"
+)
 
 
 def accepts(path: str) -> bool:
@@ -44,7 +53,7 @@ def read(path: str) -> Iterator[ForeignItem]:
             yield ForeignFile(parts[0], parts[0], parts[1] + parts[2])
         else:
             hint = "export it again; cortex import markdown takes others"
-            yield Problem(where, "it is damaged, or no note that an export wrote", hint)
+            yield Problem(where, "it is damaged, or no note that may come by an export", hint)
 
 
 def _entries(path: str) -> Iterator[tuple[str, Any]]:
@@ -56,7 +65,7 @@ def _entries(path: str) -> Iterator[tuple[str, Any]]:
         return
     with open_archive(path) as archive:
         first = next(archive.names(), "")
-        if first and f'"{ABOUT}"' in archive.read(first, 200):
+        if not first.endswith(".md") and first and f'"{ABOUT}"' in archive.read(first, 200):
             with archive.open(first) as file:
                 lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
                 yield from ((f"line {at}", _parse(line)) for at, line in enumerate(lines, start=1))
@@ -76,6 +85,9 @@ def _parse(line: bytes) -> Any:
 
 def _without_added(whole: str) -> dict[str, str] | None:
     """A note of markdown as it was; None if no export wrote it."""
-    path = notes.read(whole.encode("utf-8", "replace")).get("cortex_path")
-    text = _ADDED_RE.sub("", whole.rpartition(SECTIONS)[0] or whole, count=1)
-    return {"path": path, "text": text.removeprefix("---\n---\n")} if path else None
+    note = notes.read((whole.rpartition(SECTIONS)[0] or whole).encode("utf-8", "replace"))
+    own, _, added = (b"\n" + note.frontmatter).rpartition(_PATH_FIELD)
+    path = notes.read(b"---" + _PATH_FIELD + added + b"---\n").get("cortex_path")
+    # What had no fields got a frontmatter of its own.
+    was = notes.write(note._replace(frontmatter=own[1:] + b"\n")) if own else note.body
+    return {"path": path, "text": was.decode()} if path and note.opening_fence else None

@@ -23,10 +23,8 @@ def read(path: str) -> Iterator[ForeignItem]:
     """Its sessions with prompts and summaries, then its observations."""
     with open_database(database_in(path, _FILE)) as database:
         # As its host and as the program itself name a session; since schema 17, and before.
-        new, old = (
-            ("content_session_id", "memory_session_id"),
-            ("claude_session_id", "sdk_session_id"),
-        )
+        new = "content_session_id", "memory_session_id"
+        old = "claude_session_id", "sdk_session_id"
         columns = set(database.columns("sdk_sessions"))
         names = new if columns.issuperset(new) else old
         if not columns.issuperset(names) or "type" not in database.columns("observations"):

@@ -35,7 +35,7 @@ def read(path: str) -> Iterator[ForeignItem]:
         for name in names:
             if name.startswith(templates) or _TEMPLATES_RE.fullmatch(name):
                 continue
-            text = archive.read_exactly(name)
+            text = archive.read(name, with_mark=True)
             embedded |= {one.strip() for pair in _EMBED_RE.findall(text) for one in pair}
             yield ForeignFile(f"{root}/{name}", f"notes/{root}/{name}", text)
         yield from archive.problems

@@ -250,8 +250,8 @@ def _with_added(one: ExportedNote, added: Mapping[str, YamlValue], **sections: l
     block = "".join(f"{line}\n" for pair in fields for line in field_lines(*pair))
     ends = (f"\n## {name}\n\n{''.join(some)}" for name, some in sections.items() if some)
     below = "".join(ends)
-    below = SECTIONS + below if below else ""
-    if not note.opening_fence or note.problems:
+    below = SECTIONS + below if below or SECTIONS in whole else ""
+    if not note.frontmatter or note.problems:
         return f"---\n{block}---\n{whole}{below}".encode()
     above = (note.opening_fence + note.frontmatter).decode()
     return f"{above}{block}{whole[len(above) :]}{below}".encode()

@@ -152,9 +152,8 @@ def event_of_record(
     if item.topic:  # what is said anew under a name of its own is another event, the later one
         at = str(item.updated or at)
         key = f"{key}\0{at}\0{item.title}\0{content_digest(item.title, item.body)}"
-    elif item.is_dated and _NUMBERED_RE.fullmatch(
-        key
-    ):  # another machine's database counts from 1 as well
+    elif item.is_dated and _NUMBERED_RE.fullmatch(key):
+        # Another machine's database counts from 1 as well.
         key = f"{key}\0{at}"
     id_ = event_id(source, "record", key, at)
     at = events.time_of_id(id_)

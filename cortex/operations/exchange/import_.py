@@ -9,17 +9,12 @@ from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
-from cortex.core.model.problem import (
-    CortexError,
-    InvalidInputError,
-    NotFoundError,
-    Problem,
-    problem_of,
-)
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.strings import one_of, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import TRANSCRIPT_HOSTS, transcript_files
 from cortex.importers import SOURCES, load_importer
+from cortex.importers.item import FAULTS, fault
 from cortex.operations.capture.project_context import canonical_project, resolve_project
 from cortex.operations.exchange.import_items import ImportedSource, ItemsImport
 from cortex.operations.exchange.import_transcripts import (
@@ -183,8 +178,8 @@ def _is_of(name: str, place: str, faults: list[Problem]) -> bool:
     """Whether a file or folder is one of a source; not if it cannot be read, which is added."""
     try:
         return load_importer(name).accepts(place)
-    except (CortexError, OSError, ValueError, RecursionError) as error:
-        faults.append(problem_of(place, error))
+    except (*FAULTS, OSError) as error:
+        faults.append(fault(place, error))
         return False
 
 

@@ -276,11 +276,8 @@ class ItemsImport:
         if isinstance(item, ForeignMeeting):
             return foreign_events.events_of_meeting(self.source, item, self.fallback, self.project)
         if isinstance(item, ForeignSession):
-            prompts = self.settings.prompts
-            made = foreign_events.events_of_session(
-                self.source, item, self.fallback, self.project, prompts
-            )
-            return list(made)
+            about = self.fallback, self.project, self.settings.prompts
+            return list(foreign_events.events_of_session(self.source, item, *about))
         return []
 
     def _outcome_of(self, item: ForeignItem) -> str:

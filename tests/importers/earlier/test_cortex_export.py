@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zipfile
 from pathlib import Path
 
@@ -50,6 +51,42 @@ def test_what_is_no_note_is_named_and_the_others_come(tmp_path, bad) -> None:
     assert isinstance(first, Problem)
     assert first.where == "line 2"
     assert isinstance(last, ForeignFile)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "CLAUDE.md", "notes/claude.md", "a/Agents.md", "GEMINI.md", "CLAUDE.local.md", "AGENT\u017f.md",
+        "templates/a.md", "Templates/a.md", "briefings/a.md", "agents/a.md", "inbox/a.md",
+        "runs/a.md", "a/.b/c.md", "a/.md", "a\x1b[2J.md", "a\n.md", "a\x85.md", "a\u202egpj.md",
+        "con.md", "a/NUL.md", "Aux/a.md", "com1.x.md", "a/prn .md", "a./b.md", "a /b.md", "\ud83d.md",
+    ],
+)  # fmt: skip
+def test_a_path_that_could_do_harm_is_refused(tmp_path, path) -> None:
+    first, last = read(lines(tmp_path, row(path), row("own/last.md")))
+    assert isinstance(first, Problem)
+    assert isinstance(last, ForeignFile)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "records/decision/use-sqlite-aaaaaa.md", "own/\u00dcber uns?: 1. a.md", "own/\u0646\u200c\u0627.md",
+        "my claude.md", "console/nulls.md", "own/templates/a.md", "com.md", "a . b/c .md",
+    ],
+)  # fmt: skip
+def test_any_other_name_comes(tmp_path, path) -> None:
+    [item] = read(lines(tmp_path, row(path)))
+    assert isinstance(item, ForeignFile)
+
+
+def test_a_text_of_marks_takes_linear_time(tmp_path) -> None:
+    (tmp_path / "bm").mkdir()
+    text = "---\nid: a-aaaaaa\n" + "cortex_path: own/a.md\n" * 20_000
+    (tmp_path / "bm/a.md").write_text(f"{text}---\n# A\n{text}")
+    started = time.process_time()
+    assert len([*read(str(tmp_path / "bm"))]) == 1
+    assert time.process_time() - started < 5
 
 
 def test_half_of_a_character_stops_nothing(tmp_path, vault, caller) -> None:

@@ -173,6 +173,33 @@ def test_what_leaves_comes_back_to_the_byte(kept, empty, caller, tmp_path, to) -
 
 
 @pytest.mark.parametrize("to", FORMS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n---\n", "---\n---\ntext\n", "---\n\n---\ntext\n", "---\r\na: 1\r\n---\r\ntext\r\n", "",
+        "---\ntitle: A\ncortex_path: mine.md\nb: 1\n---\ncortex_path: x\n\n---\n",
+        "---\ncortex_path: mine.md\n---\n", "cortex_path: x\n\n---\n", "---\n# A rule, and text\n",
+        "a\n\n<!-- cortex-export -->\nb\n\n<!-- cortex-export -->\n", "a\n\n<!-- cortex-export -->",
+        "<!-- cortex-export -->\n", "---\n\n<!-- cortex-export -->\n---\nb",
+        '{"kind": "cortex-export", "format": 1}\n', "---\n---\n---\ncortex_path: a.md\n---\n",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_written_as_an_export_is_comes_back(
+    vault, empty, caller, tmp_path, to, text
+) -> None:
+    # A record has sections added.
+    record = "---\nid: a-aaaaaa\ntype: note\n---\n# A\n\n" + text
+    texts = {"0.md": text, "records/note/a-aaaaaa.md": record}
+    for path, whole in texts.items():
+        Path(vault.root, path).parent.mkdir(parents=True, exist_ok=True)
+        Path(vault.root, path).write_text(whole, newline="")
+    export(vault, caller, to=to, output=str(tmp_path / "out"))
+    assert import_(empty, caller, (str(tmp_path / "out"),)).problems == []
+    for path, whole in texts.items():
+        assert Path(empty.root, path).read_bytes() == whole.encode()
+
+
+@pytest.mark.parametrize("to", FORMS)
 def test_this_projects_own_vault_comes_back(empty, caller, tmp_path, to) -> None:
     shutil.copytree(ROOT / "vault", tmp_path / "own")
     own = Vault(str(tmp_path / "own"))
