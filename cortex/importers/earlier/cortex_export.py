@@ -49,11 +49,14 @@ def read(path: str) -> Iterator[ForeignItem]:
                 raise InvalidInputError(message, "update Cortex, then import again")
             continue
         parts = [found.get(key) or "" for key in ("path", "head", "text")]
-        if all(isinstance(one, str) for one in parts) and _PATH_RE.fullmatch(parts[0]):
+        if not (parts[0] and all(isinstance(one, str) for one in parts)):
+            hint = "export it again; cortex import markdown takes others"
+            yield Problem(where, "it is damaged, or no note that an export wrote", hint)
+        elif _PATH_RE.fullmatch(parts[0]):
             yield ForeignFile(parts[0], parts[0], parts[1] + parts[2])
         else:
-            hint = "export it again; cortex import markdown takes others"
-            yield Problem(where, "it is damaged, or no note that may come by an export", hint)
+            message = f"a note from elsewhere may not be {parts[0]}"
+            yield Problem(where, message, "look at it, then copy it there yourself")
 
 
 def _entries(path: str) -> Iterator[tuple[str, Any]]:

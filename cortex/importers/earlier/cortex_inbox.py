@@ -30,9 +30,8 @@ def accepts(path: str) -> bool:
 def read(path: str) -> Iterator[ForeignItem]:
     """Records and other notes, then the events of which there is no record."""
     if not accepts(path):
-        raise InvalidInputError(
-            f"{path} has no inbox/processed", "name the folder that holds inbox"
-        )
+        message = f"{path} has no inbox/processed"
+        raise InvalidInputError(message, "name the folder that holds inbox")
     told = set[str]()  # the events of which there are records
     with open_archive(path) as archive:
         names = [name for name in archive.names(".md") if not name.endswith("index.md")]

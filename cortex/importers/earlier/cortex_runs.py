@@ -28,10 +28,8 @@ _KEPT = "title schedule output provider max_tokens timeout priority always disab
 def accepts(path: str) -> bool:
     """Whether a folder (or zip) holds such runs or talents."""
     with open_archive(path) as archive:
-        talents = (
-            archive.read(one, 100) for one in archive.names(".md") if _TALENT_RE.fullmatch(one)
-        )
-        is_talent = any(text.startswith("{") for text in talents)
+        talents = filter(_TALENT_RE.fullmatch, archive.names(".md"))
+        is_talent = any(archive.read(one, 100).startswith("{") for one in talents)
         return is_talent or any(map(_RUN_RE.fullmatch, archive.names(".jsonl")))
 
 

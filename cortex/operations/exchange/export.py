@@ -43,6 +43,7 @@ _TYPES = {"html": ("decision",), "ics": ("action", "meeting")}  # by default
 _MARKER = ".cortex-export"  # of a folder that an export wrote: the paths of its files
 _MARK = b"cortex-export"  # stands at the beginning of whatever an export wrote
 _HEAD_BYTES = 8192
+_LISTS = "index.md", "log.md"  # of a bundle
 _STEP = 50  # notes between two words on the progress
 _BATCH = 4000  # rows of the index at a time
 _TRAIL = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
@@ -224,9 +225,9 @@ def _write_basic_memory(some: Iterable[ExportedNote], known: Known, _project: st
 
 
 def _okf_path(path: str) -> str:
-    """The path of a note; two names are those of the lists."""
+    """The path of a note; two names are those of the lists, and of their notes those with `of`."""
     folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}of {name}" if name in ("index.md", "log.md") else path
+    return f"{folder}{slash}of {name}" if name.replace("of ", "") in _LISTS else path
 
 
 def _link(path: str, title: str) -> str:

@@ -65,6 +65,7 @@ def test_what_is_no_note_is_named_and_the_others_come(tmp_path, bad) -> None:
 def test_a_path_that_could_do_harm_is_refused(tmp_path, path) -> None:
     first, last = read(lines(tmp_path, row(path), row("own/last.md")))
     assert isinstance(first, Problem)
+    assert (first.where, first.message) == ("line 2", f"a note from elsewhere may not be {path}")
     assert isinstance(last, ForeignFile)
 
 

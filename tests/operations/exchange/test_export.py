@@ -100,6 +100,8 @@ created: 2026-11-20T10:00:00Z
 - [x] Ada: do it
 === own/index.md
 # A page of mine
+=== own/of index.md
+# Another page of mine
 === own/broken.md
 ---
 bad: [1
@@ -310,7 +312,7 @@ def test_a_database_can_be_asked(kept, caller, tmp_path) -> None:
             ("s-1", "## Raw Content\n\nTwo writers.\n")
         ]
         assert [path for (path,) in ask("SELECT path FROM notes ORDER BY path")] == [
-            "own/bare.md", "own/broken.md", "own/index.md"
+            "own/bare.md", "own/broken.md", "own/index.md", "own/of index.md"
         ]  # fmt: skip
         found = "SELECT title FROM records_fts WHERE records_fts MATCH 'writers'"
         assert ask(found) == [("Use Postgres [now]",)]
