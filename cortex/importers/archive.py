@@ -19,6 +19,8 @@ from cortex.core.notes.note import Note, read as read_note
 _MAX_TEXT_BYTES = 64_000_000  # of a file that is read at once
 _MAX_RATIO = 200  # of what a file of an archive takes unpacked; text packs to a hundredth at best
 _CHUNK_CHARS = 1 << 20
+# What stands for a byte that is no UTF-8 -> its character.
+_CP1252 = {0xDC00 + one: bytes([one]).decode("cp1252", "replace") for one in range(128, 256)}
 _MAX_ELEMENT_CHARS = 100_000_000
 
 
@@ -108,11 +110,8 @@ def decode(data: bytes, *, is_cut: bool = False) -> tuple[str, str]:
     try:
         return codecs.utf_8_decode(data, "strict", not is_cut)[0], ""
     except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-    lost, plain = text.count("\ufffd"), len(text.encode("ascii", "ignore"))
-    if b"\0" in data or len(text) - plain >= 2 * lost:  # most of what is not ASCII is UTF-8
-        return text, f"{lost:,} characters in it are lost, which are no UTF-8"
-    return data.decode("cp1252", "replace"), "it is no UTF-8, and was read as Windows-1252"
+        text = data.decode("utf-8", "surrogateescape").translate(_CP1252)
+        return text, "what in it is no UTF-8 was read as Windows-1252"
 
 
 def iter_json_array(file: IO[bytes]) -> Iterator[Any]:

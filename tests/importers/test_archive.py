@@ -12,7 +12,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers import archive, load_importer
 from cortex.importers.archive import Archive, decode, iter_json_array, open_archive
 
-GUESS = "it is no UTF-8, and was read as Windows-1252"
+GUESS = "what in it is no UTF-8 was read as Windows-1252"
 TEXT = "---\ntitle: Café\ntype: note\n---\n# Café\n\n## Status\n\nÜberall “so”.\n"
 
 

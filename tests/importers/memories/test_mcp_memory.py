@@ -125,5 +125,5 @@ def test_lines_in_another_encoding_are_read_and_that_is_said(tmp_path) -> None:
     assert isinstance(first, ForeignRecord)
     assert isinstance(second, ForeignRecord)
     assert (first.title, first.body, second.title) == ("Zoë", "- a “café”", "Bär")
-    message = "it is no UTF-8, and was read as Windows-1252"
+    message = "what in it is no UTF-8 was read as Windows-1252"
     assert told == [Problem(str(file.resolve()), message)]

@@ -47,7 +47,7 @@ def test_notes_keep_their_paths_and_bytes(folder: Path) -> None:
 def test_what_cannot_come_is_named_with_how_to_copy_it(folder: Path) -> None:
     problems = [one for one in markdown.read(str(folder)) if isinstance(one, Problem)]
     assert [(one.where, one.message) for one in problems] == [
-        ("Ideas/Old.md", "it is no UTF-8, and was read as Windows-1252"),
+        ("Ideas/Old.md", "what in it is no UTF-8 was read as Windows-1252"),
         (
             "../Images/chart.svg and 1 more",
             "2 attachments of these notes cannot be imported",
