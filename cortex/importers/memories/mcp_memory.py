@@ -29,10 +29,11 @@ def accepts(path: str) -> bool:
 def read(path: str) -> Iterator[ForeignItem]:
     """A record for each entity, with its relations."""
     file, edges = os.path.realpath(database_in(path, "memory.jsonl")), _Edges()
-    place, guesses = file.removeprefix(os.path.expanduser("~")), set[str]()
+    # Another file may have another entity of that name.
+    place, guesses = short_hash(file.removeprefix(os.path.expanduser("~"))), set[str]()
     for row in _lines(file):
         guesses.add(row["guess"])
-        end = str(row.get("relationType", "")), str(row.get("to", ""))
+        end = str(row.get("relationType", "")), f"{row.get('to', '')} ({place})"
         edges.setdefault(str(row.get("from")), []).append(end)
     if not any("entityType" in row for row in _lines(file)):
         raise InvalidInputError(f"{path} holds no entities of a graph", "name memory.jsonl")
@@ -45,23 +46,23 @@ def _lines(file: str) -> Iterator[Row]:
     """The object of each line, with the line's number, and what was guessed of its encoding; these
     alone where it holds none."""
     with open(file, "rb") as opened:
-        number = 1
+        number = is_start = 1
         for line in iter(partial(opened.readline, _MAX_LINE_BYTES), b""):
             text, guess = decode(line)
             try:
                 found = json.loads(text.removeprefix("\ufeff"))
             except (RecursionError, ValueError):
                 found = None
-            if line.strip():
+            if is_start and line.strip():
                 yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
-            number += line.endswith(b"\n")
+            is_start = line.endswith(b"\n")
+            number += is_start
 
 
 def _record(row: Row, edges: _Edges, place: str) -> ForeignRecord:
     if len(row) == len(("id", "guess")):
         raise ValueError(f"it is no object of JSON, or longer than {_MAX_LINE_BYTES:,} bytes")
-    name, type_ = row["name"], row["entityType"]
+    name, type_, key = row["name"], row["entityType"], f"{row['name']} ({place})"
     text = "\n".join(f"- {point}" for point in row["observations"]) or f"A {type_}."
-    # Another file may have another entity of that name.
-    topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(f'{place} {name}')}"
-    return with_edges(ForeignRecord(name, name, text, type_, topic=topic), edges.get(name, ()))
+    topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(key)}"
+    return with_edges(ForeignRecord(key, name, text, type_, topic=topic), edges.get(name, ()))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from cortex.core.notes.note import read as read_note
 from cortex.importers.item import ForeignRecord
 from cortex.importers.memories import mcp_memory
 from cortex.importers.memories.mcp_memory import accepts, read
+from cortex.operations.care.doctor import doctor
 from cortex.operations.exchange.import_ import import_
 
 MADE = Path(__file__).parent / "mcp_memory.jsonl"
@@ -28,7 +30,7 @@ def test_an_entity_is_a_record_with_its_observations_as_points(tmp_path) -> None
     assert ann.body == (
         "- Prefers short answers\n- Works from Lisbon\n- Leads the shop <b>team</b>"
     )
-    assert ann.relations == (("works_on", "shop"),)
+    assert ann.relations == (("works_on", shop.key),)
     assert (cafe.title, cafe.body) == ('Café "Zoë"', "A place.")
 
 
@@ -67,17 +69,21 @@ def entity(name: str, *points: str) -> str:
 
 
 def test_two_files_with_one_name_are_two_records(tmp_path, vault, caller) -> None:
+    tie = '{"type":"relation","from":"Ann","to":"Bob","relationType":"knows"}\n'
     for place in ("shop", "blog"):
         (tmp_path / place).mkdir()
-        (tmp_path / place / "memory.jsonl").write_text(entity("Ann", f"of the {place}"))
+        text = entity("Ann", f"of the {place}") + entity("Bob", "of both") + tie
+        (tmp_path / place / "memory.jsonl").write_text(text)
+        os.utime(tmp_path / place / "memory.jsonl", (1_790_000_000, 1_790_000_000))
     for place in ("shop", "blog"):
-        assert import_(vault, caller, ("mcp-memory", str(tmp_path / place))).records == 1
+        assert import_(vault, caller, ("mcp-memory", str(tmp_path / place))).records == 2
     again = import_(vault, caller, ("mcp-memory", str(tmp_path / "shop" / "memory.jsonl")))
-    assert (again.records, again.sources[0].items[0].known) == (0, 1)
+    assert (again.records, again.sources[0].items[0].known) == (0, 2)
     notes = [read_note(file.read_bytes()) for file in Path(vault.root, "records").rglob("*.md")]
     assert sorted(note.text_below_title.strip() for note in notes) == [
-        "- of the blog", "- of the shop"
+        "- of both", "- of both", "- of the blog", "- of the shop"
     ]  # fmt: skip
+    assert doctor(vault, caller).problems == ()
 
 
 def test_a_line_that_is_too_long_or_too_deep_is_named(tmp_path, monkeypatch) -> None:
@@ -91,7 +97,7 @@ def test_a_line_that_is_too_long_or_too_deep_is_named(tmp_path, monkeypatch) -> 
     items = list(read(str(file)))
     assert [one.title for one in items if isinstance(one, ForeignRecord)] == ["Ann", "Zoe"]
     problems = [one for one in items if isinstance(one, Problem)]
-    assert sorted({one.where for one in problems}) == ["line 2", "line 3"]
+    assert [one.where for one in problems] == ["line 2", "line 3"]
     assert {one.message for one in problems} == {
         "cannot be read: it is no object of JSON, or longer than 150 bytes"
     }
