@@ -29,6 +29,7 @@ class Archive:
 
     def __init__(self, root: str, packed: zipfile.ZipFile | None) -> None:
         self.root, self._packed = root, packed
+        self._unpacked = 0  # bytes, of all that was opened
         self.problems = dict[Problem, None]()  # what is to be said of the texts that were read
 
     def names(self, ending: str = "") -> Iterator[str]:
@@ -55,7 +56,9 @@ class Archive:
         if self._packed:
             info = self._packed.getinfo(name)
             packed, size = info.compress_size, info.file_size
-            if size > max(packed * _MAX_RATIO, 16 * _CHUNK_CHARS):
+            self._unpacked += size
+            pairs = (packed, size), (os.path.getsize(self.root), self._unpacked)
+            if any(all_ > max(some * _MAX_RATIO, 16 * _CHUNK_CHARS) for some, all_ in pairs):
                 message = f"{name} would unpack from {packed:,} to {size:,} bytes, as no text does"
                 raise InvalidInputError(message, "if you trust it, unpack it; import the folder")
             with self._packed.open(info) as file:

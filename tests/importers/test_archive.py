@@ -88,6 +88,16 @@ def test_a_bomb_is_refused_and_what_packs_well_is_not(tmp_path: Path) -> None:
             of.read("bomb.md")
 
 
+def test_a_bomb_of_many_files_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for number in range(20):
+            packed.writestr(f"{number:02}.md", bytes(10_000_000))
+    items = load_importer("markdown").read(str(path))
+    with pytest.raises(InvalidInputError, match="would unpack"):
+        list(items)
+
+
 @pytest.mark.parametrize("form", ["half", "flipped"])
 def test_a_damaged_zip_is_named(tmp_path: Path, form: str) -> None:
     path = tmp_path / "export.zip"

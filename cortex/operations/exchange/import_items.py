@@ -324,11 +324,8 @@ class ItemsImport:
         last = max(event.at for event in made)
         is_late = self.since is None or (parse_time(last) or 0) >= self.since
         project = self.settings.resolve_project(made[0].project)
-        return (
-            is_late
-            and (not self.project or project == self.project)
-            and not any(event.id in self.erased for event in made)
-        )
+        is_own = self.project in ("", project)
+        return is_late and is_own and not any(event.id in self.erased for event in made)
 
     def _captured_text(self, id_: str) -> str | None:
         """The text of an event that was captured before this run; None where there is none."""
