@@ -56,7 +56,6 @@ SOURCES: dict[str, Source] = {
         "earlier.cortex_ranked", "memories → records", (".memory", "~/.claude/memory")
     ),
     "okf": Source("notes.okf", "concepts of a bundle → records"),
-    # Any folder of notes is one of these: it comes last.
     "specstory": Source(
         "chats.specstory", "sessions of any agent → sessions", (".specstory/history",)
     ),
@@ -70,6 +69,7 @@ SOURCES: dict[str, Source] = {
         "sessions, also of subagents → sessions",
         ("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
     ),
+    # Any folder of notes is one: it comes last.
     "markdown": Source("notes.markdown", "a folder of notes, a vault of Obsidian → notes/"),
 }
 

@@ -115,9 +115,7 @@ def _agent(name: str, text: str) -> Iterator[ForeignFile | Problem]:
             for key in _KEPT.split()
             if meta.get(key)
         }
-        note, stem = (
-            f"{frontmatter(fields)}\n{text[end:].strip()}\n",
-            slugify(name.rpartition("/")[2][:-3]),
-        )
+        note = f"{frontmatter(fields)}\n{text[end:].strip()}\n"
+        stem = slugify(name.rpartition("/")[2][:-3])
         yield from agent_note.read_agent(note.encode(), f"agents/{stem}.md")[1]
         yield ForeignFile(f"talent/{stem}", f"agents/{stem}.md", note)

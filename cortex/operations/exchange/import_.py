@@ -168,8 +168,8 @@ def _recognise(place: str) -> str:
     for name in SOURCES:
         if _is_of(name, place, faults):
             return name
-    for one in faults:
-        raise InvalidInputError(one.message, one.hint)
+    if faults:
+        raise InvalidInputError(faults[0].message, faults[0].hint)
     hint = f"name its source: cortex import NAME {shell_quote(place)}; docs/import.md lists them"
     raise InvalidInputError(f"{place} is of no source that Cortex knows by its content", hint)
 

@@ -29,15 +29,14 @@ def build_events(
     """The events that a stretch of a transcript makes; `pieces`: what of it is new, `prompts`: what
     is kept of a person's words. Their ids depend on the transcript alone, or on `now` where it says
     no time."""
-    texts: list[tuple[str, TranscriptItem, str]] = []
     is_aside = bool(one.subagent or segment.sidechain)
     if segment.is_summary:
-        texts += [("post_compact", piece, piece.text) for piece in pieces]
+        texts = [("post_compact", piece, piece.text) for piece in pieces]
     else:
         kept_prompts = NONE if is_aside else prompts  # no person asks a subagent
         summary = summarize_items(pieces, root, kept_prompts)._replace(title=title)
-        text = turn_summary.compose_text(summary)
-        texts.append(("subagent_stop" if is_aside else "stop", pieces[0], text))
+        type_ = "subagent_stop" if is_aside else "stop"
+        texts = [(type_, pieces[0], turn_summary.compose_text(summary))]
     at, made = one.first_time, []
     project, branch = segment.project_branch
     for type_, piece, text in texts:
