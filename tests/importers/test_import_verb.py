@@ -7,14 +7,16 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes.note import Note, read
+from cortex.importers.item import ForeignRecord
 from cortex.operations.care.doctor import doctor
 from cortex.operations.exchange import import_items
-from cortex.operations.exchange.foreign_events import project_name, read_time
+from cortex.operations.exchange.foreign_events import clean_record, project_name, read_time
 from cortex.operations.exchange.import_ import import_
 from cortex.operations.records.save import save
 from cortex.vault.locate import Vault
@@ -226,6 +228,7 @@ def test_without_a_source_it_lists_what_lies_here(cortex, tmp_path, store, monke
     ("1970-01-01T00:00:09Z", "1970-01-01T00:00:09Z"),
     (2145916800, "2038-01-01T00:00:00Z"),
     (0, ""), (-1, ""), ("", ""), (None, ""), ("soon", ""), ("2026-02-31", ""), (1e30, ""),
+    (253402300799000, ""),
 ])  # fmt: skip
 def test_times_of_many_forms(when, moment):
     assert read_time(when) == moment
@@ -370,3 +373,41 @@ def test_json_that_is_nested_too_deeply_stops_nothing_else(tmp_path, vault, call
     for source in ("cortex-events", "chatgpt", "gemini"):
         [problem] = import_(vault, caller, (source, str(tmp_path / "a"))).problems
         assert "nested too deeply" in problem.message
+
+
+SECRET = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+def test_a_secret_in_the_name_of_a_file_does_not_come_in(vault, caller, tmp_path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / f"notes/{SECRET}.md").write_text("A note.\n")
+    done = import_(vault, caller, ("markdown", str(tmp_path / "notes")))
+    names = [path.name for path in Path(vault.root, "notes/notes").iterdir()]
+    assert (names, done.sources[0].items[0].new) == (["redacted.md"], 1)
+    assert SECRET not in repr(done)
+
+
+def test_a_record_of_before_1970_comes_back_and_events_are_narrowed_by_their_time(
+    vault, caller, tmp_path
+) -> None:
+    old = "---\nid: old-abcdef\ntype: decision\ncreated: 1960-03-01T09:00:00Z\n---\n\n# Old\n"
+    event = "---\nid: 20260301t090000z-abcdefghij\ntype: note\nat: 2026-03-01T09:00:00Z\n---\n"
+    lines = [
+        {"kind": "cortex-export", "format": 1},
+        {"kind": "note", "path": "records/decision/old-abcdef.md", "text": old},
+        {"kind": "note", "path": "events/2026/03/20260301t090000z-abcdefghij.md", "text": event},
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    late = import_(vault, caller, ("cortex-export", str(file)), since=1_800_000_000)
+    assert [(one.kind, one.left) for one in late.sources[0].items] == [("record", 1), ("file", 1)]
+    done = import_(vault, caller, ("cortex-export", str(file)))
+    assert [(one.kind, one.new) for one in done.sources[0].items] == [("record", 1), ("file", 1)]
+
+
+def test_what_is_no_number_is_no_confidence(vault, caller, tmp_path) -> None:
+    item = ForeignRecord(
+        "a", "Round half up", "We do.", confidence=float("nan"), priority=cast("int", "high")
+    )
+    clean = clean_record(item, "2026-03-01T09:00:00Z", "")
+    assert (clean.confidence, clean.priority) == (None, None)

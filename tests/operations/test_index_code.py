@@ -331,3 +331,14 @@ def test_an_archived_one_is_not_made_anew_by_hand_alone(shop) -> None:
     (note,) = (one for one in notes_of(shop, "code") if "zebra" in one.name)
     archive(shop.vault, shop.caller(), note.stem)
     assert shop.figures("src") == {"updated": 1, "unchanged": 4}
+
+
+def test_no_file_outside_of_the_project_is_read_for_a_record(shop, monkeypatch) -> None:
+    shop.index("src")
+    (note,) = (one for one in notes_of(shop, "code") if "zebra" in one.name)
+    outside = shop.root.parent / "outside.py"
+    outside.write_text(CART)
+    for path in (str(outside), "../outside.py"):
+        text = note.read_text().partition("Source: `")
+        note.write_text(f"{text[0]}Source: `{path}`{text[2].partition('`')[2]}")
+        assert show(shop.vault, shop.caller(), note.stem).doubt == ""

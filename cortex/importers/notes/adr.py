@@ -1,24 +1,28 @@
 """Architecture decision records, as MADR (2 to 4) and Nygard's template write them: with frontmatter,
-lines such as `* Status: accepted`, or `## Status`. They name each other by number."""
+lines such as `* Status: accepted`, or `## Status`. They name each other by number. One without a
+date has that of the commit that added it."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TypeAlias
 
 from cortex.core.minutes.dates import first_date
 from cortex.core.model.note_status import split_heading
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
 from cortex.importers.archive import open_archive
 from cortex.importers.item import ForeignItem, ForeignRecord
+from cortex.vault.git import git_cli
 
-_Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number -> key
+_Keys: TypeAlias = Mapping[tuple[str, str], str]  # folder, number or file (no first zeros) -> key
+_GIT_SECONDS = 60.0
 _FOLDERS = ("adr", "adrs", "decisions", "architecture", "doc", "docs")
-_NAME_RE = lazy_re(r"(?i)(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{2,5})[-_ .](?!template).*md")
+_NAME_RE = lazy_re(r"(?i)(?:adr[-_ .]?)?(\d{4}-\d\d-\d\d|\d{8}|\d{2,5})[-_ .](?!template).*md")
 _SECTION_RE = lazy_re(
     r"(?im)^#{1,3}[ ](?:\d+\.[ ])?(?:status|decision|decision outcome|considered options)[ :]*$"
 )
@@ -29,6 +33,7 @@ _REF_RE = lazy_re(
     r"(?i)(?:[(\[/]|adr[-_ ]?|^|,[ ]*)(\d{4}-\d\d-\d\d(?=-)|(?!\d{4}-\d\d-\d\d)\d{1,5}(?!\d))"
 )
 _TITLE_RE = lazy_re(r"(?i)^(?:adr[-_ ]?)?[\d-]+\s*[.:–—-]?\s+|^adr[-_ ]?\d+[.:]?\s*")
+_FILE_RE = lazy_re(r"[^()<>\[\]\s/#]+\.md(?!\w)")
 _LABEL_RE = lazy_re(r"\[[^\[\]\n]*\]|https?://\S+")  # of a link
 _PART_RE = lazy_re(r"(?i)\b(?:in part|partly|partially|for|none|extends)\b")
 _DECIDERS = ("deciders", "decision-maker", "decision maker", "decided by")
@@ -53,9 +58,13 @@ def read(path: str) -> Iterator[ForeignItem]:
         project = os.path.dirname(project)
     # Every repository has its first decision: a key begins with the repository's name.
     root = os.path.relpath(folder, os.path.dirname(project)).replace(os.sep, "/")
+    days = _first_days(folder)
     with open_archive(path) as archive:
         names = sorted(filter(_number, archive.names()))
         keys = {_place(name): f"{root}/{name}" for name in reversed(names)}
+        for name in names:
+            folder_in, _, file = name.rpartition("/")
+            keys[folder_in, file.lstrip("0")] = f"{root}/{name}"
         if not names:
             hint = "name the folder of files such as 0001-use-postgres.md"
             raise InvalidInputError(f"{path} holds no decision records", hint)
@@ -63,8 +72,26 @@ def read(path: str) -> Iterator[ForeignItem]:
             note = archive.note(name)
             if _SECTION_RE.search(note.text) or any(key == "status" for key, _ in _pairs(note)):
                 record = _record(f"{root}/{name}", note, _place(name)[0], keys)
-                yield record._replace(project=project)
+                file = os.path.join(folder, name)
+                changed = os.stat(file).st_mtime if os.path.exists(file) else None
+                at = record.at or days.get(name) or changed
+                yield record._replace(project=project, at=at)
         yield from archive.problems
+
+
+def _first_days(folder: str) -> dict[str, str]:
+    """When files of a folder first came into its repository, by their paths today; of none outside."""
+    words = ["log", "--reverse", "-M", "--diff-filter=AR", "--name-status", "--relative"]
+    words += ["--format=%aI", "--", "."]
+    days, day, log = dict[str, str](), "", b""
+    with suppress(CortexError):  # no git, or a long history: the files themselves have a date
+        log = git_cli.run_unchecked(folder, words, timeout=_GIT_SECONDS).stdout
+    for line in log.decode("utf-8", "replace").splitlines():
+        kind, *paths = line.split("\t")
+        day = day if paths else kind or day
+        for path in paths[-1:]:
+            days[path] = days.get(paths[0]) or day if kind.startswith("R") else day
+    return days
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -88,9 +115,13 @@ def _record(own: str, note: Note, folder: str, keys: _Keys) -> ForeignRecord:
         if kind.startswith("supersede") and _PART_RE.search(_LABEL_RE.sub("", value)):
             kind = "amends" if kind == "supersedes" else "amended_by"
         kind = "relates_to" if kind.startswith(("relat", "link", "see")) else kind
-        refs = _REF_RE.findall(re.sub(r"https?://\S+", "", value))
+        told = re.sub(r"https?://\S+", "", value)
+        linked = [one for one in _FILE_RE.findall(told) if (folder, one.lstrip("0")) in keys]
+        refs = linked or _REF_RE.findall(told)
         found = dict.fromkeys(keys.get((folder, ref.lstrip("0")), own) for ref in refs)
         relations += [(kind, one) for one in found if one != own and kind not in ("status", "date")]
+    name = own.rpartition("/")[2]
+    day = number if len(number := _number(name)) == len("20200924") else ""
     words = (re.findall(r"[a-z][a-z ]*", said.get("status", "").lower()) or [""])[0].split()
     word = words[0] if words and words[0] in _STATUS_BY_WORD else "-".join(words[:3])
     by = [one for kind, one in relations if kind == "superseded_by"]
@@ -100,7 +131,7 @@ def _record(own: str, note: Note, folder: str, keys: _Keys) -> ForeignRecord:
     return ForeignRecord(
         key=own, title=_TITLE_RE.sub("", note.get("title") or heading), body=text,
         type="rejection" if status == "rejected" else "decision", tags=note.get_list("tags"),
-        at=first_date(said.get("date", "")) or first_date(own.rpartition("/")[2][:14]),
+        at=first_date(said.get("date", "")) or first_date(name[:14]) or day,
         status=status if status != "rejected" else "", attendees=tuple(filter(None, people)),
         supersedes=tuple(one for kind, one in relations if kind == "supersedes"),
         superseded_by=by[-1] if by else "",

@@ -1,5 +1,6 @@
 """A graph of Logseq: journals as daily notes, pages by their names, with links that go on. Properties
-of a page become frontmatter, `((…))` links to blocks, TODO and DONE boxes."""
+of a page become frontmatter, `((…))` links to blocks, TODO and DONE boxes, with the plugin Tasks'
+marks for days."""
 
 from __future__ import annotations
 
@@ -21,6 +22,9 @@ _ID_RE = lazy_re(r"\n[ \t]*id::[ ]([0-9a-f-]{36})[ \t]*$", re.MULTILINE)
 _REF_RE = lazy_re(r"(?:\[([^\[\]\n]+)\]\()?\(\(([0-9a-f-]{36})\)\)(?(1)\))")
 _EMBED_RE = lazy_re(r"\{\{embed\s+(\(\([0-9a-f-]{36}\)\)|\[\[[^\[\]\n]+\]\])\s*\}\}")
 _TASK_RE = lazy_re(r"(?m)^([ \t]*- )(TODO|LATER|NOW|DOING|WAIT(?:ING)?|DONE|CANCELL?ED)(?=[ ])")
+_PLAN_RE = lazy_re(
+    r"\n[ \t]*(SCHEDULED|DEADLINE): <(\d{4}-\d\d-\d\d)[^<>\n]{0,40}>[ \t]*$", re.MULTILINE
+)
 _MARKS = {"DONE": "[x]", "CANCELED": "[-]", "CANCELLED": "[-]"}
 _MONTHS = " Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
@@ -48,7 +52,8 @@ def read(path: str) -> Iterator[ForeignItem]:
         others = Counter(one.partition("/")[0] for one in archive.names())
     others.subtract(name.partition("/")[0] for name in names)
     if what := ", ".join(f"{count} in {one}" for one, count in sorted(others.items()) if count):
-        yield Problem(root, f"left out: {what}", "copy assets/; the rest is Logseq's own")
+        hint = "copy assets/; the rest is Logseq's own" if others["assets"] else ""
+        yield Problem(root, f"left out: {what}", hint)
 
 
 def _page(name: str) -> str:
@@ -84,5 +89,6 @@ def _translate(name: str, text: str, blocks: Mapping[str, str]) -> str:
         return f"[[{block}{label}]]" if block else found[0]
 
     text = _REF_RE.sub(link, _EMBED_RE.sub(r"!\1", _ID_RE.sub(r" ^\1", text)))
+    text = _PLAN_RE.sub(lambda one: f" {'📅' if one[1] == 'DEADLINE' else '⏳'} {one[2]}", text)
     text = _TASK_RE.sub(lambda found: f"{found[1]}{_MARKS.get(found[2], '[ ]')}", text)
     return frontmatter(fields) + text if any(fields.values()) else text

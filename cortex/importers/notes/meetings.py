@@ -58,6 +58,7 @@ def read(path: str) -> Iterator[ForeignItem]:
                 raise InvalidInputError(f"{path} is no transcript", "cortex capture --type meeting")
             elif not name.endswith(".txt"):
                 yield Problem(name, "nothing that was said is found", "open it: is it empty?")
+        yield from archive.problems
 
 
 def _texts(archive: Archive, most: int = 64_000_000) -> Iterator[tuple[str, str]]:
@@ -72,8 +73,8 @@ def _turns(text: str) -> list[tuple[str, str]]:
     # A line as of Otter stands in many a text.
     forms = (one for one in _FORMS if sum(map(bool, map(one.match, lines))) > (one is _FORMS[-1]))
     said = [one for form in [*forms][:1] for one in _said(text, form) if any(one)]
-    if not any(who for who, _ in said):
-        said = _split_names([words for _, words in said])
+    unnamed = iter(_split_names([words for who, words in said if not who]))
+    said = [one if one[0] else next(unnamed) for one in said]
     between = " " if any(who for who, _ in said) else "\n"
     filled = accumulate(said, lambda before, one: (one[0] or before[0], one[1]))
     groups = groupby(filled, key=lambda one: one[0])
@@ -102,7 +103,9 @@ def _split_names(lines: Sequence[str]) -> list[tuple[str, str]]:
     counts = Counter(one[1] for one in found if one)
     if counts.total() * 2 < len(lines):
         return [("", line) for line in lines]
-    named = (one if one and (counts[one[1]] > 1 or one[1].istitle()) else None for one in found)
+    is_name = {name: counts[name] > 1 or name.istitle() for name in counts}
+    is_name |= {name: False for name in counts if LABEL_RE.match(f"{name}: ")}
+    named = (one if one and is_name[one[1]] else None for one in found)
     pairs = zip(named, lines, strict=True)
     return [(one[1].strip(), line[one.end() :]) if one else ("", line) for one, line in pairs]
 

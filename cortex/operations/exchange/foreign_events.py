@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
 
 from cortex.core.model import event as events, topics, turn_summary
 from cortex.core.model.event import Event
@@ -47,7 +51,11 @@ from cortex.operations.exchange.transcript_events import split_text
 # How many of a unit of time since 1970 a number must have to be in that unit: seconds until the
 # year 5138, then milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+_NEVER, _YEAR = 253_370_764_800, 31_536_000  # 9999, which programs write that mean no end
 _HOME_RE = lazy_re(r"/(?:home|Users)/[^/]*|/root|[A-Za-z]:/Users/[^/]*")
+# To a note: `[label](../adr/0002-b.md#why)`; and as it is written here.
+_LINK_RE = lazy_re(r"\[([^\[\]|\n]*)\]\(<?([^()<>\s#:]+\.md)(?:#[^()<>\s]*)?>?\)")
+_OWN_LINK_RE = lazy_re(r"\[\[[^\[\]|\n]*\|([^\[\]|\n]*)\]\]")
 _NUMBERED_RE = lazy_re(r"(?:[a-z ]+ )?\d+")  # the key of a row
 _MAX_NAME_CHARS = 150  # of a source's own name for a thing
 
@@ -70,6 +78,8 @@ def read_time(when: When) -> str:
             return f"{day}T00:00:00Z" if day else ""
         when = float(text)
     if not when or when < 0:
+        return ""
+    if any(0 <= when / unit - _NEVER < _YEAR for unit in (1, 1e3)):
         return ""
     divisor = next((divisor for least, divisor in _UNITS if when >= least), 1)
     return format_time(when / divisor)
@@ -119,13 +129,19 @@ def clean_record(item: ForeignRecord, fallback: str, project: str) -> ForeignRec
         topic=_topic_of(sanitize_text(item.topic)),
         tags=tuple(filter(events.is_tag, words)),
         status=slugify(sanitize_text(item.status).lower(), 40) if item.status else "",
-        owner=_line(item.owner), due=_line(item.due),
+        owner=_line(item.owner), due=_line(item.due), confidence=_number(item.confidence),
+        priority=None if (number := _number(item.priority)) is None else round(number),
         attendees=tuple(map(_line, item.attendees)),
     )  # fmt: skip
 
 
 def _line(text: str) -> str:
     return printable_line(sanitize_text(text))
+
+
+def _number(given: float | None) -> float | None:
+    """None for what is no number; a source may hold anything there."""
+    return given if isinstance(given, int | float) and math.isfinite(given) else None
 
 
 def _topic_of(named: str) -> str:
@@ -141,6 +157,20 @@ def id_of_record(item: ForeignRecord, event_id: str) -> str:
     if item.topic:
         return topics.topic_record_id(item.project, item.scope, item.topic)
     return record_id(item.title, event_id[len("20261120t164512z-") :])
+
+
+def linked_keys(item: ForeignRecord) -> Iterator[str]:
+    """The keys of what the memory's text links to, where keys are the paths of files."""
+    return (_linked_key(item, found) for found in _LINK_RE.finditer(item.body))
+
+
+def _linked_key(item: ForeignRecord, found: re.Match[str]) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(item.key), unquote(found[2])))
+
+
+def without_links(text: str) -> str:
+    """The text with the labels of links alone: it is the same before and after ids are known."""
+    return _LINK_RE.sub(r"\1", _OWN_LINK_RE.sub(r"\1", text))
 
 
 def event_of_record(
@@ -161,10 +191,14 @@ def event_of_record(
     def known(keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(ids[key] for key in keys if key in ids))
 
+    def link(found: re.Match[str]) -> str:
+        id_ = ids.get(_linked_key(item, found))
+        return f"[[{id_}|{found[1] or id_}]]" if id_ else found[0]
+
     pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)
     words = ((slugify(kind.lower(), 40).replace("-", "_"), to) for kind, to in dict.fromkeys(pairs))
     return Event(
-        id=id_, type="observation", at=at, text=item.body, session=item.session,
+        id=id_, type="observation", at=at, text=_LINK_RE.sub(link, item.body), session=item.session,
         project=item.project, branch=item.branch, tags=item.tags, source="import",
         title=item.title, record=item.type, topic=item.topic,
         scope=item.scope if item.scope != default_scope(item.project) else "",

@@ -21,12 +21,14 @@ from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
 from cortex.core.redact.secrets import redact, sanitize_text
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import (
     format_time,
     hash_bytes,
     one_line,
     parse_time,
     printable_line,
+    short_hash,
 )
 from cortex.core.text.value import NamedTuple
 from cortex.importers import load_importer
@@ -53,6 +55,7 @@ _BATCH, _BATCH_CHARS = 4000, 16_000_000
 _MAX_SAMPLES = 3  # of each kind
 _MAX_SAMPLE_CHARS = 2000  # of the text that a title is taken from
 _MAX_PROBLEMS = 200
+_REDACTED_RE = lazy_re(r"\[REDACTED(?::[^\[\]]*)?\]")
 _SECRETS = frozenset(row[0] for row in SECRET_PATTERNS) - {"private"}
 _ID_END = len("-k3f7q2abcd.md")
 _TEXT_START = f"\n---\n\n{events.RAW_HEADING}\n\n"
@@ -165,6 +168,7 @@ class ItemsImport:
                     self._set_superseded(item.key, item.superseded_by)
                 others = (to for _, to in item.relations)
                 named.update(item.supersedes, item.derived_from, (item.superseded_by,), others)
+                named.update(foreign_events.linked_keys(item))
             kind = _kind_of(item)
             some = self.counts.setdefault(kind, {})
             some[outcome] = some.get(outcome, 0) + 1
@@ -223,7 +227,7 @@ class ItemsImport:
         if isinstance(item, Problem):
             return item._replace(where=self._where(item.where))
         if isinstance(item, ForeignFile):
-            self._path_of(item)
+            item = self._with_own_path(item)
         if isinstance(item, ForeignRecord):
             item = foreign_events.clean_record(item, self.fallback, self.project)
         return self._with_own_key(item)
@@ -241,6 +245,19 @@ class ItemsImport:
             return None
         self._seen[key ^ digest] = digest
         return item._replace(key=f"{item.key} ({text.hex()[:6]})")
+
+    def _with_own_path(self, item: ForeignFile) -> ForeignFile:
+        """The note at a path without secrets; at one of its own where one before it has that path."""
+        path = _REDACTED_RE.sub("redacted", redact(item.path, _SECRETS)[0])
+        own = int.from_bytes(hash_bytes(item.key, 8), "big")
+        place = int.from_bytes(hash_bytes(f"path\0{path.casefold()}", 8), "big")
+        if self._seen.setdefault(place, own) != own:
+            path = f"{path.removesuffix('.md')} {short_hash(item.key, 4)}.md"
+            if not self._is_surveyed:
+                message = f"another note has its place; this one is {path}"
+                self._add_problem(Problem(self._name(item), message))
+        files.checked_parts(path)
+        return item._replace(path=path)
 
     def _where(self, name: str) -> str:
         return f"{self.path}: {name}" if name and name != self.path else self.path
@@ -294,8 +311,11 @@ class ItemsImport:
                 return KNOWN
         if not made or not self._is_wanted(made) or not made[0].text:
             return LEFT
+        texts = [event.text for event in made]
         if None not in here:
-            return KNOWN if here == [event.text for event in made] else CHANGED
+            pair = ("\n".join(filter(None, one)) for one in (here, texts))
+            before, now = map(foreign_events.without_links, pair)
+            return KNOWN if before == now else CHANGED
         if isinstance(item, ForeignRecord) and not item.topic and twin:
             self._set_id(item, twin)
             return SAME
@@ -344,10 +364,11 @@ class ItemsImport:
 
     def _outcome_of_file(self, item: ForeignFile) -> str:
         path, root, note = self._path_of(item), self.vault.root, _note_of(item)
-        id_, at = note.get("id"), foreign_events.read_time(item.at or note.updated)
+        at = foreign_events.read_time(item.at or note.updated or note.get("at"))
+        id_ = note.get("id")
         project = self.settings.resolve_project(foreign_events.project_name(note.get("project")))
         is_other = project not in ("", self.project or project)
-        is_old = "" < at < format_time(self.since or 0)
+        is_old = self.since is not None and "" < at < format_time(self.since)
         is_erased = id_ in self.erased or hash_of_id(id_) in self._erased_records
         if is_other or is_old or is_erased:
             return LEFT

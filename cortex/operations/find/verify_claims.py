@@ -126,6 +126,8 @@ def find_code_doubt(vault: Vault, caller: Caller, row: NoteRow) -> str:
 
     found, around = SOURCE_RE.search(read_text(vault, row)), checkout.find_repository(caller.cwd)
     path, language, digest = found.groups() if found else ("", "", "")
+    if os.path.isabs(path) or ".." in path.split("/"):  # a record may come from a stranger
+        return ""
     file = os.path.join(around.top if around else caller.cwd, path)
     data = files.read_bounded(file, MAX_SOURCE_BYTES + 1)
     now = code_notes(path, data.decode("utf-8", "replace"), language)

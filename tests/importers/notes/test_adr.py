@@ -68,6 +68,9 @@ def read(path: Path) -> dict[str, ForeignRecord]:
 def test_each_decision_keeps_its_status_date_and_deciders(folder: Path) -> None:
     assert adr.accepts(str(folder))
     found = read(folder)
+    for name in ("0007-hold.md", "0008-old.md", "0009-plan.md"):  # that name no day
+        assert found[name].at == (folder / name).stat().st_mtime
+        found[name] = found[name]._replace(at="")
     assert [(one.title, one.type, one.status, one.at) for one in found.values()] == [
         ("Record decisions", "decision", "", "2016-02-12"),
         ("Use MySQL", "decision", "superseded", "2017-03-01"),
@@ -156,3 +159,52 @@ def test_a_line_that_names_its_status_again_and_again_is_read(tmp_path: Path) ->
     (one,) = adr.read(str(tmp_path))
     assert isinstance(one, ForeignRecord)
     assert one.title == "Use X"
+
+
+def test_without_a_date_it_has_that_of_the_commit_that_added_it(
+    folder: Path, git, monkeypatch
+) -> None:
+    root = str(folder.parents[1])
+    git(root, "init", "-q")
+    for day, old, new in (
+        ("2015-03-04", "", "0007-hold.md"),
+        ("2016-05-06", "0007-hold.md", "0007-wait.md"),
+        ("2017-07-08", "", "0008-old.md"),
+    ):
+        monkeypatch.setenv("GIT_AUTHOR_DATE", f"{day}T10:00:00+02:00")
+        if old:
+            (folder / old).rename(folder / new)
+        git(root, "add", "-A", f"docs/adr/{new}", *([f"docs/adr/{old}"] if old else []))
+        git(root, "commit", "-qm", "adr")
+    found = read(folder)
+    assert found["0007-wait.md"].at == "2015-03-04T10:00:00+02:00"
+    assert found["0008-old.md"].at == "2017-07-08T10:00:00+02:00"
+    assert found["0009-plan.md"].at == (folder / "0009-plan.md").stat().st_mtime
+
+
+def test_a_file_may_begin_with_its_day(tmp_path: Path) -> None:
+    by = "superseded by [20200924-use-c](20200924-use-c.md)"
+    for name, status in (
+        ("20200924-use-a.md", "accepted"), ("20200924-use-b.md", by), ("20200924-use-c.md", "accepted"),
+        ("2020-09-25-use-d.md", "accepted"),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(f"# Use\n\n- Status: {status}\n\n## Decision\n\nYes.\n")
+    found = {name.rpartition("/")[2]: one for name, one in read(tmp_path).items()}
+    assert [one.at for one in found.values()] == ["2020-09-25", *["20200924"] * 3]
+    assert found["20200924-use-b.md"].superseded_by.endswith("/20200924-use-c.md")
+
+
+def test_links_to_other_decisions_lead_to_their_records(
+    folder: Path, vault, caller, import_twice
+) -> None:
+    (folder / "0011-more.md").write_text(
+        "# More\n\nDate: 2026-01-02\n\n## Decision\n\nAs [Mocha](./0004-use-mocha.md#context) and "
+        "[this](../adr/0012-most.md), not as [the house](../house.md).\n"
+    )
+    (folder / "0012-most.md").write_text("# Most\n\nDate: 2026-01-03\n\n## Decision\n\nYes.\n")
+    import_twice("adr", folder)
+    [mocha] = Path(vault.root, "records/rejection").glob("use-mocha-*.md")
+    [most] = Path(vault.root, "records/decision").glob("most-*.md")
+    [more] = Path(vault.root, "records/decision").glob("more-*.md")
+    links = f"As [[{mocha.stem}|Mocha]] and [[{most.stem}|this]], not as [the house](../house.md)."
+    assert links in more.read_text()

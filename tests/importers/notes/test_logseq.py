@@ -9,6 +9,7 @@ import pytest
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers.item import ForeignFile
 from cortex.importers.notes import logseq
+from cortex.operations.exchange.import_ import import_
 
 ID = "63bc6201-53b1-47a4-834f-83934b69ad49"
 FILES = {
@@ -68,6 +69,25 @@ def test_pages_lie_where_links_with_their_names_find_them(folder: Path) -> None:
     assert found["pages/New%3F.md"] == '---\naliases: ["New?"]\n---\n- What is new\n'
     assert found["pages/Odd___.md"] == "- Odd\n"
     assert len(found) == 5
+
+
+def test_a_task_keeps_its_days(folder: Path) -> None:
+    text = "- TODO Pay\n  DEADLINE: <2026-11-20 Fri .+1m>\n- LATER Ask\n  SCHEDULED: <2026-11-21 Sat>\n  now"
+    (folder / "pages/tasks.md").write_text(text)
+    told = "- [ ] Pay 📅 2026-11-20\n- [ ] Ask ⏳ 2026-11-21\n  now"
+    assert read(folder)["pages/tasks.md"] == told
+
+
+def test_two_pages_of_one_name_are_two_notes_and_that_is_said(folder: Path, vault, caller) -> None:
+    (folder / "pages/Term%2Fa.md").write_text("- Another\n")
+    for _ in range(2):
+        [done] = import_(vault, caller, ("logseq", str(folder))).sources
+        [told] = [one.message for one in done.problems if "place" in one.message]
+    [other] = Path(vault.root, "notes/graph/pages/Term").glob("a ????.md")
+    texts = [other.read_text(), other.with_name("a.md").read_text()]
+    assert sorted("Another" in one for one in texts) == [False, True]
+    assert told == f"another note has its place; this one is {other.relative_to(vault.root)}"
+    assert done.items[0].known == 6
 
 
 def test_what_is_left_out_is_counted(folder: Path) -> None:

@@ -134,6 +134,33 @@ def test_a_sentence_with_a_colon_names_nobody_in_any_encoding(
     assert said_in(item) == ["Café, on and on.\nSo the point is: nobody is named."]
 
 
+def test_some_cues_may_name_who_speaks_in_their_own_way(tmp_path: Path) -> None:
+    cue = "00:00:0{}.000 --> 00:00:0{}.500\n{}\n\n"
+    said = (
+        "<v Ana Bell>Hello.</v>",
+        "Ben Okri: Hi.",
+        "Decision: we ship.",
+        "<v Ana Bell>Fine.</v>",
+    )
+    text = "WEBVTT\n\n" + "".join(cue.format(n, n, one) for n, one in enumerate(said))
+    item = read_one(tmp_path, "weekly.vtt", text)
+    assert item.attendees == ("Ana Bell", "Ben Okri")
+    assert said_in(item) == [
+        "Ana Bell: Hello.",
+        "Ben Okri: Hi. Decision: we ship.",
+        "Ana Bell: Fine.",
+    ]
+
+
+def test_a_text_of_windows_is_read_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "talk.srt").write_bytes(SRT.encode("cp1252"))
+    item, problem = meetings.read(str(tmp_path / "talk.srt"))
+    assert isinstance(item, ForeignMeeting)
+    assert said_in(item)[0].startswith("Café, on")
+    assert isinstance(problem, Problem)
+    assert (problem.where, problem.hint) == ("talk.srt", "")
+
+
 def test_a_folder_holds_a_meeting_a_file_and_names_what_is_none(tmp_path: Path) -> None:
     for name, text in {
         "a.vtt": TEAMS_VTT,
