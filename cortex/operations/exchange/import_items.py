@@ -124,7 +124,7 @@ class ItemsImport:
         self.events = self.records = 0
         self._ids: dict[str, str] = {}  # key -> record id; after the survey only of those named
         self._superseded_by: dict[str, str] = {}  # key -> key
-        self._cyclic: set[tuple[str, str]] = set()  # keys: what replaces what replaces it
+        self._supersedes: dict[str, dict[str, None]] = {}  # key -> keys
         self._is_surveyed = False
         self._problem_count = 0
         self._seen: dict[int, int] = {}  # the digest of a key -> that of what has it
@@ -166,6 +166,7 @@ class ItemsImport:
                     named.add(item.key)
                 if item.superseded_by:
                     self._set_superseded(item.key, item.superseded_by)
+                    named.add(item.key)
                 others = (to for _, to in item.relations)
                 named.update(item.supersedes, item.derived_from, (item.superseded_by,), others)
                 named.update(foreign_events.linked_keys(item))
@@ -287,8 +288,7 @@ class ItemsImport:
         """The events of an item; none of a file."""
         if isinstance(item, ForeignRecord):
             by = self._superseded_by.get(item.key, "")
-            older = (one for one in item.supersedes if (item.key, one) not in self._cyclic)
-            item = item._replace(supersedes=tuple(older))
+            item = item._replace(supersedes=tuple(self._supersedes.get(item.key, ())))
             return [foreign_events.event_of_record(self.source, item, self._ids, by)]
         if isinstance(item, ForeignMeeting):
             return foreign_events.events_of_meeting(self.source, item, self.fallback, self.project)
@@ -330,8 +330,8 @@ class ItemsImport:
             last = self._superseded_by[last]
         if last != older:
             self._superseded_by[older] = newer
+            self._supersedes.setdefault(newer, {})[older] = None
         elif self._superseded_by.get(older) != newer:
-            self._cyclic.add((newer, older))
             message = f"it is said to replace {older}, which replaces it: it does not"
             self._add_problem(Problem(self._where(newer), message, "say there which one holds"))
 

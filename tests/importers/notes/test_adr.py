@@ -9,6 +9,8 @@ import pytest
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers.item import ForeignRecord
 from cortex.importers.notes import adr
+from cortex.operations.care.doctor import doctor
+from cortex.operations.exchange.import_ import import_
 
 FILES = {
     "0001-record-decisions.md": (
@@ -208,3 +210,19 @@ def test_links_to_other_decisions_lead_to_their_records(
     [more] = Path(vault.root, "records/decision").glob("more-*.md")
     links = f"As [[{mocha.stem}|Mocha]] and [[{most.stem}|this]], not as [the house](../house.md)."
     assert links in more.read_text()
+
+
+def test_it_suffices_that_the_older_one_says_what_replaced_it(
+    tmp_path: Path, vault, caller
+) -> None:
+    (tmp_path / "adr").mkdir()
+    (tmp_path / "adr/0001-use-a.md").write_text(
+        "# Use A\n\nDate: 2020-01-01\n\n## Status\n\nSuperseded by 2\n"
+    )
+    (tmp_path / "adr/0002-use-b.md").write_text(
+        "# Use B\n\nDate: 2020-01-02\n\n## Status\n\nAccepted\n"
+    )
+    import_(vault, caller, ("adr", str(tmp_path / "adr")))
+    [newer] = Path(vault.root, "records/decision").glob("use-b-*.md")
+    assert "supersedes:" in newer.read_text()
+    assert doctor(vault, caller).problems == ()
