@@ -217,7 +217,7 @@ def test_it_suffices_that_the_older_one_says_what_replaced_it(
 ) -> None:
     (tmp_path / "adr").mkdir()
     (tmp_path / "adr/0001-use-a.md").write_text(
-        "# Use A\n\nDate: 2020-01-01\n\n## Status\n\nSuperseded by 2\n"
+        "# Use A\n\nDate: 2020-01-01\n\n## Status\n\nSuperseded by ADR-0002\n"
     )
     (tmp_path / "adr/0002-use-b.md").write_text(
         "# Use B\n\nDate: 2020-01-02\n\n## Status\n\nAccepted\n"
