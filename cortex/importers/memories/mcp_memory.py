@@ -3,14 +3,16 @@ points of it. Observations are added: each entity is a topic."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator
 from functools import partial
 from typing import TypeAlias
 
+from cortex.core.model.note_status import UTF16_BOMS
 from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.text.strings import short_hash, slugify
+from cortex.core.text.strings import format_count, short_hash, slugify
 from cortex.importers.archive import decode
 from cortex.importers.database import database_in
 from cortex.importers.item import ForeignItem, ForeignRecord, Row, items_of, with_edges
@@ -30,39 +32,60 @@ def read(path: str) -> Iterator[ForeignItem]:
     """A record for each entity, with its relations."""
     file, edges = os.path.realpath(database_in(path, "memory.jsonl")), _Edges()
     # Another file may have another entity of that name.
-    place, guesses = short_hash(file.removeprefix(os.path.expanduser("~"))), set[str]()
+    place = short_hash(file.removeprefix(os.path.expanduser("~")))
+    guesses, names = set[str](), set[str]()
     for row in _lines(file):
         guesses.add(row["guess"])
-        end = str(row.get("relationType", "")), f"{row.get('to', '')} ({place})"
-        edges.setdefault(str(row.get("from")), []).append(end)
-    if not any("entityType" in row for row in _lines(file)):
+        if "relationType" in row:
+            edge = str(row["relationType"]), str(row.get("to"))
+            edges.setdefault(str(row.get("from")), []).append(edge)
+        elif "entityType" in row:
+            names.add(str(row.get("name")))
+    if not names:
         raise InvalidInputError(f"{path} holds no entities of a graph", "name memory.jsonl")
     rows = (row for row in _lines(file) if "relationType" not in row)
     yield from items_of(rows, lambda row: _record(row, edges, place), "line")
     yield from (Problem(file, one) for one in sorted(guesses - {""}))
+    every = ((name, kind, to) for name, some in edges.items() for kind, to in some)
+    if loose := [" ".join(one) for one in every if not names.issuperset(one[::2])]:
+        count = format_count(len(loose), "relation")
+        yield Problem(file, f"left out: {count} of what is no entity, such as {loose[0]}")
 
 
 def _lines(file: str) -> Iterator[Row]:
     """The object of each line, with the line's number, and what was guessed of its encoding; these
     alone where it holds none."""
+    number = is_start = 1
+    for line in _raw_lines(file):
+        text, guess = decode(line)
+        try:
+            found = json.loads(text.removeprefix("\ufeff"))
+        except (RecursionError, ValueError):
+            found = None
+        if is_start and line.strip():
+            yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
+        is_start = line.endswith(b"\n")
+        number += is_start
+
+
+def _raw_lines(file: str) -> Iterator[bytes]:
+    """The lines of a file; a long one in parts."""
     with open(file, "rb") as opened:
-        number = is_start = 1
-        for line in iter(partial(opened.readline, _MAX_LINE_BYTES), b""):
-            text, guess = decode(line)
-            try:
-                found = json.loads(text.removeprefix("\ufeff"))
-            except (RecursionError, ValueError):
-                found = None
-            if is_start and line.strip():
-                yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
-            is_start = line.endswith(b"\n")
-            number += is_start
+        if opened.peek(2).startswith(UTF16_BOMS):  # as PowerShell writes what is sent to a file
+            text = io.TextIOWrapper(opened, "utf-16", "replace", newline="\n")
+            yield from (line.encode() for line in iter(partial(text.readline, _MAX_LINE_BYTES), ""))
+        else:
+            yield from iter(partial(opened.readline, _MAX_LINE_BYTES), b"")
 
 
 def _record(row: Row, edges: _Edges, place: str) -> ForeignRecord:
     if len(row) == len(("id", "guess")):
         raise ValueError(f"it is no object of JSON, or longer than {_MAX_LINE_BYTES:,} bytes")
-    name, type_, key = row["name"], row["entityType"], f"{row['name']} ({place})"
-    text = "\n".join(f"- {point}" for point in row["observations"]) or f"A {type_}."
+    name, type_, points = row.get("name"), row["entityType"], row["observations"] or []
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("it has no name")
+    points, key = [points] if isinstance(points, str) else points, f"{name} ({place})"
+    text = "\n".join(f"- {point}" for point in points) or f"A {type_}."
     topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(key)}"
-    return with_edges(ForeignRecord(key, name, text, type_, topic=topic), edges.get(name, ()))
+    ends = ((kind, f"{to} ({place})") for kind, to in edges.get(name, ()))
+    return with_edges(ForeignRecord(key, name, text, type_, topic=topic), ends)

@@ -22,7 +22,7 @@ def test_an_entity_is_a_record_with_its_observations_as_points(tmp_path) -> None
     shutil.copy(MADE, tmp_path / "memory.jsonl")
     assert accepts(str(MADE))
     assert accepts(str(tmp_path))
-    ann, shop, cafe = read(str(MADE))
+    ann, shop, cafe, _ = read(str(MADE))
     assert isinstance(ann, ForeignRecord)
     assert isinstance(shop, ForeignRecord)
     assert isinstance(cafe, ForeignRecord)
@@ -38,8 +38,45 @@ def test_a_line_that_is_no_entity_is_named_and_stops_nothing(tmp_path) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_text(MADE.read_text() + '\n{"type":"entity","na\n\n["x"]\n')
     items = list(read(str(file)))
-    assert [item.where for item in items if isinstance(item, Problem)] == ["line 6", "line 8"]
-    assert len(items) == 5
+    told = [item for item in items if isinstance(item, Problem)]
+    assert [item.where for item in told[:2]] == ["line 6", "line 8"]
+    assert {item.message for item in told[:2]} == {
+        "cannot be read: it is no object of JSON, or longer than 16,000,000 bytes"
+    }
+    assert len(items) == 6
+
+
+def test_an_entity_without_a_name_is_named_by_its_line(tmp_path, vault, caller) -> None:
+    file = tmp_path / "memory.jsonl"
+    nameless = entity("x").replace('"name": "x", ', "")
+    file.write_text(entity("Ann", "tall") + entity("") + nameless + entity("x").replace('"x"', "5"))
+    done = import_(vault, caller, ("mcp-memory", str(file)))
+    assert [one.message for one in done.problems] == ["cannot be read: it has no name"] * 3
+    assert [one.where.rpartition(": ")[2] for one in done.problems] == [
+        "line 2",
+        "line 3",
+        "line 4",
+    ]
+    [ann] = Path(vault.root, "records").rglob("*.md")
+    assert "superseded" not in ann.read_text()
+
+
+def test_observations_that_are_no_list_are_one_or_none(tmp_path) -> None:
+    file = tmp_path / "memory.jsonl"
+    text = entity("Ann").replace("[]", '"tall"') + entity("Bob").replace("[]", "null")
+    file.write_text(text)
+    found = [one.body for one in read(str(file)) if isinstance(one, ForeignRecord)]
+    assert found == ["- tall", "A person."]
+
+
+def test_relations_of_what_is_no_entity_are_counted(tmp_path) -> None:
+    file = tmp_path / "memory.jsonl"
+    tie = '{"type":"relation","from":"%s","to":"%s","relationType":"depends_on"}\n'
+    pairs = ("Cart/Service", "Ghost"), ("Cart/Service", "Tax"), ("Ghost", "Tax")
+    ties = "".join(tie % pair for pair in pairs)
+    file.write_text(entity("Cart/Service") + ties + entity("Tax"))
+    told = "left out: 2 relations of what is no entity, such as Cart/Service depends_on Ghost"
+    assert list(read(str(file)))[2:] == [Problem(str(file.resolve()), told)]
 
 
 def test_other_files_are_not_taken_for_it(tmp_path) -> None:
@@ -54,6 +91,7 @@ def test_other_files_are_not_taken_for_it(tmp_path) -> None:
 def test_import_and_again_after_an_observation_was_added(tmp_path, imported, vault) -> None:
     file = tmp_path / "memory.jsonl"
     shutil.copy(MADE, file)
+    file.write_text(file.read_text().replace("Nobody", "Ann_Lee"))
     found = imported("mcp-memory", file)
     assert [(note.title, note.get("type")) for note in found] == [
         ("Ann_Lee", "person"),
@@ -133,3 +171,13 @@ def test_lines_in_another_encoding_are_read_and_that_is_said(tmp_path) -> None:
     assert (first.title, first.body, second.title) == ("Zoë", "- a “café”", "Bär")
     message = "what in it is no UTF-8 was read as Windows-1252"
     assert told == [Problem(str(file.resolve()), message)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_that_powershell_wrote_is_read(tmp_path, encoding) -> None:
+    file = tmp_path / "memory.jsonl"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    file.write_bytes((mark + entity("Zoë", "a\u010ab") + entity("Bär", "é")).encode(encoding))
+    assert accepts(str(file))
+    found = [one for one in read(str(file)) if isinstance(one, ForeignRecord)]
+    assert [(one.title, one.body) for one in found] == [("Zoë", "- a\u010ab"), ("Bär", "- é")]
