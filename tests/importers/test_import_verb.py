@@ -19,6 +19,7 @@ from cortex.operations.exchange import import_items
 from cortex.operations.exchange.foreign_events import clean_record, project_name, read_time
 from cortex.operations.exchange.import_ import import_
 from cortex.operations.records.save import save
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at
 
@@ -148,13 +149,19 @@ def test_secrets_do_not_come_in(vault, caller, database):
     ]
 
 
-def test_stopped_it_goes_on_with_the_same_command(vault, caller, store, monkeypatch):
-    monkeypatch.setattr(import_items, "_BATCH", 1)
+@pytest.mark.parametrize("batch", [1, 2, 4000])
+@pytest.mark.parametrize("stop", [2, 3, 4])
+def test_stopped_it_goes_on_with_the_same_command(
+    vault, caller, store, monkeypatch, tmp_path, stop, batch
+):
+    whole = Vault(shutil.copytree(vault.root, tmp_path / "whole"))
+    import_(whole, caller, ("claude-mem", store))
+    monkeypatch.setattr(import_items, "_BATCH", batch)
     real, calls = import_items.publish_event, []
 
     def interrupted(*words, **more):
         calls.append(words)
-        if len(calls) == 3:
+        if len(calls) == stop:
             raise KeyboardInterrupt
         return real(*words, **more)
 
@@ -162,7 +169,14 @@ def test_stopped_it_goes_on_with_the_same_command(vault, caller, store, monkeypa
     assert import_(vault, caller, ("claude-mem", store)).stopped
     monkeypatch.setattr(import_items, "publish_event", real)
     assert not import_(vault, caller, ("claude-mem", store)).stopped
-    assert len(records(vault)) == 3
+    normalize(vault, caller)
+    made = [
+        {one.name: one.read_text() for one in Path(root, "records").rglob("*.md")}
+        for root in (vault.root, whole.root)
+    ]
+    assert made[0] == made[1]
+    assert len(made[0]) == 3
+    assert sum('session: "[[' in text for text in made[0].values()) == 2
 
 
 def test_two_machines_that_import_the_same_have_the_same_files(vault, tmp_path, store):

@@ -194,3 +194,17 @@ def test_the_list_reads_like_a_work_journal(journal, cortex):
     shown = cortex("session", "show", NAME).stdout
     assert "## Asked\n\n- Keep the cart when the session ends\n" in shown
     assert "<!--" not in shown
+
+
+def test_a_record_that_is_older_than_the_note_of_its_session_gets_the_link(tmp_path):
+    vault = new_vault(tmp_path / "one")
+    id_ = "20261120t100900z-jaaaaaaaaa"
+    normalized(
+        vault,
+        Event(id_, "observation", "2026-11-20T10:09:00Z", "Carts are kept.", NAME, title="Carts"),
+    )
+    [record] = Path(vault.root, "records").rglob("*.md")
+    assert f'session: "{NAME}"\n' in record.read_text()
+    normalized(vault, *ALL)
+    (note,) = session_files(vault)
+    assert f'session: "[[{note.stem}|{NAME}]]"\n' in record.read_text()

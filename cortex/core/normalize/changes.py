@@ -75,6 +75,7 @@ class ExistingRecords:
         self.holds_by_id: dict[str, bool] = {}
         # (project, scope, topic) -> path: the id may be that of another project.
         self.path_by_topic: dict[tuple[str, str, str], str] = {}
+        self.paths_by_session: dict[str, list[str]] = {}  # session -> its records
         # (type, project, digest) -> (seconds, path, title) of current records.
         self._duplicate_candidates: dict[tuple[str, str, str], list[tuple[float, str, str]]] = {}
         self._last_event_by_path: dict[str, str] = {}

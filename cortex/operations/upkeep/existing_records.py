@@ -9,7 +9,7 @@ from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.record import content_digest
 from cortex.core.normalize.changes import ExistingRecords
-from cortex.core.normalize.handlers import records_from_event
+from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, records_from_event
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import settings
@@ -36,10 +36,11 @@ def _filters_of_events(vault: Vault, touching: Sequence[Event]) -> list[NoteFilt
     # of their own.
     if any((one.supersedes and not one.imported_from) or one.type == "meeting" for one in touching):
         return [KNOWLEDGE]
-    ids, topics, digests = set(), set(), set()
+    ids, topics, digests, sessions = set(), set(), set(), set()
     phrases = settings.load(vault.root).phrases
     for event in touching:
         ids.add(session_note_id(event.session or event.id))
+        sessions |= {event.session} if event.type in SESSION_TEXT_TYPES else set()
         for one in records_from_event(event, phrases):
             ids |= {one.id, *one.supersedes}
             topics.add(one.topic)
@@ -48,6 +49,7 @@ def _filters_of_events(vault: Vault, touching: Sequence[Event]) -> list[NoteFilt
         KNOWLEDGE._replace(ids=ids),
         KNOWLEDGE._replace(topics=topics - {""}),
         KNOWLEDGE._replace(digests=digests),
+        KNOWLEDGE._replace(sessions=sessions - {""}),
     ]
 
 
@@ -66,6 +68,8 @@ def _read_existing_records(index: IndexSession, filters: list[NoteFilter]) -> Ex
                 digest_=row.digest if row.tier == TIER_CURRENT else "",
                 from_events=row.events,
             )
+        if row.session and row.type != "session":
+            existing.paths_by_session.setdefault(row.session, []).append(row.path)
         if has_id and row.topic:
             existing.path_by_topic.setdefault((row.project, row.scope, row.topic), row.path)
     return existing

@@ -190,9 +190,11 @@ class InboxNormalizer:
         self._edit(path, added[-1], lambda before: self._session_after(before, path, added))
 
     def _link_records(self, session: str) -> None:
-        """Add a link to the session's note to each record that this pass has made from the session."""
-        for path in self._unlinked.pop(session, ()):
-            before = files.read(self.root, path)
+        """Add a link to the session's new note to each record of the session, whenever it was made."""
+        made, earlier = self._unlinked.pop(session, ()), self.existing.paths_by_session
+        for path in dict.fromkeys((*made, *earlier.get(session, ()))):
+            if (before := read_if_there(self.root, path)) is None:
+                continue
             note = notes.read(before, path)
             link = f"[[{self.existing.session_note(session)}|{session}]]"
             after = notes.write(with_session_link(note, link))
