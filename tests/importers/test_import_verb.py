@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.notes.note import Note, read
 from cortex.importers.item import ForeignRecord
 from cortex.operations.care.doctor import doctor
@@ -57,7 +57,7 @@ def records(vault: Vault) -> list[Note]:
 
 def counts(done) -> dict[str, tuple[int, ...]]:
     """Of each kind: found, new, known, same, changed, left."""
-    return {items.kind: items[1:] for items in done.sources[0].items}
+    return {items.kind: items[1:7] for items in done.sources[0].items}
 
 
 def test_a_preview_counts_and_shows_samples_and_writes_nothing(vault, caller, store):
@@ -425,3 +425,36 @@ def test_what_is_no_number_is_no_confidence(vault, caller, tmp_path) -> None:
     )
     clean = clean_record(item, "2026-03-01T09:00:00Z", "")
     assert (clean.confidence, clean.priority) == (None, None)
+
+
+def test_where_nothing_can_be_written_that_is_said_once_and_again_goes_on(
+    vault, caller, store, cortex, monkeypatch
+) -> None:
+    real, calls = import_items.publish_event, []
+
+    def full(*words, **more):
+        calls.append(words)
+        if len(calls) > 3:
+            raise CortexError("nothing was captured", "df") from OSError(
+                28, "No space left on device"
+            )
+        return real(*words, **more)
+
+    monkeypatch.setattr(import_items, "publish_event", full)
+    done = import_(vault, caller, ("claude-mem", store))
+    assert {one.kind: (one.new, one.missed) for one in done.sources[0].items} == {
+        "session": (1, 0), "record": (1, 2),
+    }  # fmt: skip
+    assert [one.message for one in done.problems] == ["nothing was captured"]
+    monkeypatch.setattr(import_items, "publish_event", real)
+    assert "3 records: 2 new, 1 imported before" in cortex("import", "claude-mem", store).stdout
+    assert len(records(vault)) == 3
+
+
+def test_the_same_problem_of_many_is_said_of_some_and_counted(vault, caller, tmp_path) -> None:
+    rows = [{"type": "entity", "name": f"e{number}"} for number in range(30)]
+    good = {"type": "entity", "name": "e", "entityType": "t", "observations": ["o"]}
+    (tmp_path / "memory.jsonl").write_text("\n".join(map(json.dumps, [good, *rows])))
+    done = import_(vault, caller, ("mcp-memory", str(tmp_path / "memory.jsonl")))
+    assert len(done.problems) == 6
+    assert done.problems[-1].message == "25 more problems"

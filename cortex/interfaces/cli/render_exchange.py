@@ -30,6 +30,7 @@ _MAX_SESSIONS, _MAX_UNREAD_TRANSCRIPTS, _MAX_TITLE_CHARS = 40, 5, 70
 _OUTCOMES = (
     ("new", "new"), ("known", "imported before"), ("same", "told by another source already"),
     ("changed", "changed there since, and kept here as they are"), ("left", "left alone"),
+    ("missed", "not kept: the same command goes on from here"),
 )  # fmt: skip
 
 

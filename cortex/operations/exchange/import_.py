@@ -114,7 +114,8 @@ def import_(
     result = _result_of(transcripts, done, found)._replace(
         hosts=names, folders=transcripts.folders + looked, dry_run=dry_run, stopped=stopped
     )
-    return result if dry_run or stopped or not done else _with_pages(vault, caller, result)
+    is_cut = stopped or any(items.missed for one in done for items in one.items)
+    return result if dry_run or is_cut or not done else _with_pages(vault, caller, result)
 
 
 def _result_of(

@@ -5,7 +5,9 @@ Each stage may be interrupted: an item that was captured is known again by the i
 
 from __future__ import annotations
 
+import errno
 import os
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -54,7 +56,9 @@ from cortex.vault.locate import Vault
 _BATCH, _BATCH_CHARS = 4000, 16_000_000
 _MAX_SAMPLES = 3  # of each kind
 _MAX_SAMPLE_CHARS = 2000  # of the text that a title is taken from
-_MAX_PROBLEMS = 200
+_MAX_PROBLEMS, _MAX_ALIKE = 200, 5
+# Errors after which nothing else can be written either.
+_BLOCKED = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 _REDACTED_RE = lazy_re(r"\[REDACTED(?::[^\[\]]*)?\]")
 _SECRETS = frozenset(row[0] for row in SECRET_PATTERNS) - {"private"}
 _ID_END = len("-k3f7q2abcd.md")
@@ -81,6 +85,7 @@ class ItemCount(NamedTuple):
     same: int  # of which another source, or a person, has told the same: there is one record
     changed: int  # imported before, and changed in the source since: what is here stays
     left: int  # of other projects, older than `since`, or captured by hooks
+    missed: int = 0  # new, and not kept: the import was stopped, or could not write
 
 
 class ItemSample(NamedTuple):
@@ -126,7 +131,8 @@ class ItemsImport:
         self._superseded_by: dict[str, str] = {}  # key -> key
         self._supersedes: dict[str, dict[str, None]] = {}  # key -> keys
         self._is_surveyed = False
-        self._problem_count = 0
+        self._problems_alike = Counter[str]()  # how many, by message
+        self._kept: Counter[Kind] | None = None  # None before `capture`
         self._seen: dict[int, int] = {}  # the digest of a key -> that of what has it
         # Project and digest of current records -> id; the ids of the notes of sessions.
         self._ids_by_digest: dict[tuple[str, str], str] = {}
@@ -181,6 +187,7 @@ class ItemsImport:
     def capture(self) -> None:
         """Capture what is new, and make records of it."""
         self._seen.clear()
+        self._kept = Counter()
         found = sum(sum(some.values()) for some in self.counts.values())
         for count, item in enumerate(self._items()):
             if count % _STEP == 0:
@@ -189,8 +196,12 @@ class ItemsImport:
                 continue
             try:
                 self._keep(item)
+                self._kept[_kind_of(item)] += 1
             except (CortexError, OSError) as error:
                 self._add_problem(problem_of(self._name(item), error, "make room, then again"))
+                cause = error if isinstance(error, OSError) else error.__cause__
+                if isinstance(cause, OSError) and cause.errno in _BLOCKED:
+                    break
             if len(self._waiting) >= _BATCH or self._waiting_chars > _BATCH_CHARS:
                 self._normalize()
         if self._waiting:
@@ -199,13 +210,16 @@ class ItemsImport:
     def result(self) -> ImportedSource:
         """What was found and done so far."""
         problems = self.problems
-        if more := self._problem_count - len(problems):
+        if more := self._problems_alike.total() - len(problems):
             hint = "mend the cause of those above, then import again"
             problems = [*problems, Problem(self.path, f"{more:,} more problems", hint)]
-        items = [
-            ItemCount(kind, sum(some.values()), *(some.get(name, 0) for name in _OUTCOMES))
-            for kind, some in self.counts.items()
-        ]
+        items = []
+        for kind, some in self.counts.items():
+            new, *others = (some.get(name, 0) for name in _OUTCOMES)
+            kept = new if self._kept is None else self._kept[kind]
+            items.append(
+                ItemCount(kind, sum(some.values()), kept, *others)._replace(missed=new - kept)
+            )
         return ImportedSource(
             self.source, self.path, items, self.samples, self.events, self.records, problems
         )
@@ -267,10 +281,11 @@ class ItemsImport:
         return self._where(getattr(item, "key", ""))
 
     def _add_problem(self, problem: Problem) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
+        alike = self._problems_alike[problem.message]
+        if alike < _MAX_ALIKE and len(self.problems) < _MAX_PROBLEMS:
             clean = (sanitize_text(printable_line(text)) for text in problem)
             self.problems.append(Problem(*clean))
-        self._problem_count += 1
+        self._problems_alike[problem.message] += 1
 
     def _add_sample(self, kind: Kind, item: ForeignItem) -> None:
         if sum(one.kind == kind for one in self.samples) < _MAX_SAMPLES:
@@ -386,7 +401,7 @@ class ItemsImport:
         for event in new:
             events.validate(event)
         for event in new:
-            publish_event(self.vault, self.caller, event, is_retry=True)
+            publish_event(self.vault, self.caller, event, is_retry=True, retry_hint="import again")
             self._waiting.append(event)
             self._waiting_chars += len(event.text)
             self.events += 1
