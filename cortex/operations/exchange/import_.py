@@ -114,8 +114,7 @@ def import_(
     result = _result_of(transcripts, done, found)._replace(
         hosts=names, folders=transcripts.folders + looked, dry_run=dry_run, stopped=stopped
     )
-    is_cut = stopped or any(items.missed for one in done for items in one.items)
-    return result if dry_run or is_cut or not done else _with_pages(vault, caller, result)
+    return result if dry_run or stopped or not done else _with_pages(vault, caller, result)
 
 
 def _result_of(
@@ -134,6 +133,8 @@ def _result_of(
 
 def _with_pages(vault: Vault, caller: Caller, result: ImportResult) -> ImportResult:
     """The result, once what else waits is normalized and the briefings are up to date."""
+    if any(items.missed for one in result.sources for items in one.items):
+        return result  # there is no room
     if result.events > _MANY_EVENTS:
         # The pages of so many take as much memory as all the rest, and nobody has to wait for them.
         start_detached(vault, "normalize")
