@@ -13,6 +13,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.operations.care.init import init
 from cortex.operations.find.actions import actions
+from cortex.operations.find.search import search
 from cortex.operations.records.new import new
 from cortex.vault import user_folders
 from cortex.vault.locate import Vault
@@ -55,9 +56,35 @@ def test_a_template_of_the_vault_goes_before_that_of_the_package(vault):
     assert not any(hit.path.startswith("templates/") for hit in hits)  # a template has no tasks
 
 
+def test_the_properties_of_a_template_stand_beside_the_note_s_own(vault):
+    write(
+        vault,
+        "templates/decision.md",
+        "---\r\nid: mine\r\ntype: choice\r\ntitle: {{title}}\r\ncreated: {{date}}\r\nupdated:\r\ntags:\r\n"
+        '  - stack\r\naliases: ["ADR {{title}}"]\r\nstatus: proposed\r\n# ours\r\ndecider:\r\n---\r\n'
+        "# {{title}}\r\n\r\nLearned: it runs.\r\n",
+    )
+    made = new(vault, caller(Path(vault.root)), "decision", "Why: use Y", tags=("db",))
+    text = Path(made.file).read_text()
+    note = notes.read(text.encode(), made.path)
+    assert not note.problems
+    assert (note.get("id"), note.get("type"), note.title) == (made.id, "decision", "Why: use Y")
+    assert (note.get("created"), note.updated) == ("2026-11-20T23:30:00Z",) * 2
+    assert (note.get("status"), note.fields["decider"]) == ("proposed", None)
+    assert note.get_list("tags") == ("db", "stack")
+    assert note.get_list("aliases") == ("Why: use Y", "ADR Why: use Y")
+    assert note.text == "\n# Why: use Y\n\nLearned: it runs.\n"
+    assert "# ours\n" in text
+    hits = search(vault, caller(Path(vault.root)), "runs").hits
+    (hit,) = (hit for hit in hits if hit.path == made.path)
+    assert "type:" not in hit.snippet
+    made = new(vault, caller(Path(vault.root)), "decision", "Without", body="---\na: b\n---\nx")
+    assert "\n---\na: b\n---\nx" in Path(made.file).read_text()
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
-    [("{{foo}}", "templates/decision.md: {{foo}} is unknown"), ("{{title:YYYY}}", "{{title:YYYY}}"), ("{{date:gggg}}", "{{date:gggg}}"), ("{{}}", "{{}}"), (b"\xff", "templates/decision.md cannot be read")],
+    [("---\na: [\n---\n", "templates/decision.md: the frontmatter cannot be read"), ("---\n{a: b}\n---\n", "templates/decision.md: "), ("{{foo}}", "templates/decision.md: {{foo}} is unknown"), ("{{title:YYYY}}", "{{title:YYYY}}"), ("{{date:gggg}}", "{{date:gggg}}"), ("{{}}", "{{}}"), (b"\xff", "templates/decision.md cannot be read")],
 )  # fmt: skip
 def test_a_template_that_cannot_be_filled_is_named_and_nothing_is_made(data, told, vault):
     write(vault, "templates/decision.md", data)

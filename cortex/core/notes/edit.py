@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -24,6 +24,7 @@ _FIELDS_OF_STATUS = {
     "superseded": ("superseded_by", "superseded_at", "superseded_because"),
 }
 _STATUS_BEFORE = "status_before"
+_OWN_FIELDS = {"id", "type", "title", "created", "updated", "provenance"}  # never a template's
 _RELATIONS_NOT_A_LIST = (
     "its relations are not a list of {kind, to}",
     'write them as `- {kind: references, to: "[[id]]"}` lines',
@@ -43,6 +44,30 @@ def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note
         elif lines or key in note.fields:
             note = notes.set_field(note, key, lines)
     return note
+
+
+def with_template_fields(note: Note, block: bytes, where: str) -> Note:
+    """The note with the lines of a template's frontmatter that say what it does not say itself, and
+    the tags and aliases of both. `InvalidInputError` if they cannot be read beside its own."""
+    block = _without_keys(block, (_OWN_FIELDS | note.fields.keys()) - {"tags", "aliases"})
+    given = notes.read(b"---\n%b---\n" % block)
+    both: dict[str, yaml_writer.YamlValue] = {
+        key: tuple(dict.fromkeys((*note.get_list(key), *given.get_list(key))))
+        for key in ("tags", "aliases")
+        if key in note.fields
+    }
+    block = note.frontmatter + _without_keys(block, both)
+    made = notes.read(notes.write(note._replace(frontmatter=block)))
+    for problem in (*given.problems, *made.problems):
+        raise InvalidInputError(f"{where}: {problem.message}", "mend its frontmatter")
+    return with_fields(made, both)
+
+
+def _without_keys(block: bytes, keys: Iterable[str]) -> bytes:
+    for key in keys:
+        start, end = notes.key_span(block, key)
+        block = block[:start] + block[end:]
+    return block
 
 
 def _with_new_field(note: Note, key: str, lines: list[str]) -> Note:

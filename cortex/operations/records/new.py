@@ -17,6 +17,8 @@ from cortex.core.model.record import (
     record_id,
 )
 from cortex.core.normalize.text_records import base_record
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import with_template_fields
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
 from cortex.core.text.value import NamedTuple
@@ -47,8 +49,9 @@ def new(
     """Begin a record, or the note of today, from a template.
 
     On a terminal your editor opens it, else its path is printed. templates/TYPE.md in the vault goes
-    before the template of a type, with {{title}}, {{project}}, {{date}}, {{time}} and {{cursor}}. The
-    daily note lies and begins as Obsidian's settings say, else [notes] daily.
+    before the template of a type, with {{title}}, {{project}}, {{date}}, {{time}} and {{cursor}}; its
+    properties are kept, but for id, type, title and dates, which are the note's own. The daily note
+    lies and begins as Obsidian's settings say, else [notes] daily.
 
     type: daily, or decision, pattern, gotcha, meeting, action, note or another type of record
     title: its title; of daily none
@@ -73,7 +76,9 @@ def new(
     title = shorten(sanitize_text(title), 120)
     project = events.project_slug(sanitize_text(project)) or checkout.project_of(caller.cwd)
     template = ("", "") if body else read_note_template(vault.root, named)
-    text = sanitize_text(body or fill_template(*template, at, title, project))
+    text = sanitize_text(body or fill_template(*template, at, title, project).replace("\r\n", "\n"))
+    own = notes.read(b"" if body else text.encode())
+    text = own.text if own.opening_fence else text
     event = Event(
         id=seed, type="manual", at=caller.now, text=title and f"{title}\n{text}", project=project,
         branch=sanitize_text(checkout.branch_of(caller.cwd)), tags=clean_tags(tags),
@@ -83,9 +88,12 @@ def new(
         id=record_id(title, seed), type=named, title=title, body=text, events=(),
         status=initial_status(named),
     )  # fmt: skip
+    note = with_template_fields(
+        notes.read(compose_record(record).encode()), own.frontmatter, template[1]
+    )
     path = vault.layout().record(named, record.id)
     try:
-        files.create(vault.root, path, compose_record(record).encode())
+        files.create(vault.root, path, notes.write(note))
     except FileExistsError:
         raise ConflictError(f"{path} exists", "run the command again") from None
     mark_briefings_stale(vault)
