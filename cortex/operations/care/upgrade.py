@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.notes.erasure import make_eraser
@@ -22,7 +20,7 @@ from cortex.operations.share.erase_history import ErasePlace, EraseResult
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
-from cortex.vault import erased, files, private, settings
+from cortex.vault import erased, extra, files, private, settings
 from cortex.vault.git import page_branch, rewrite
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_memory import write_backup
@@ -77,8 +75,9 @@ def upgrade(
         count = index.catalogue.count_notes() * (force or is_due)
     file, has_mcp = newest_vector_file(vault.cache_folder()), is_asked(caller.cwd)
     tier = 0 if is_due else 1 + bool(file) + bool(file and has_mcp)
-    for name, extra in (("mcp", "mcp over HTTP"), ("starlette", "web")):
-        missing |= {} if find_spec(name) else {extra: f"pip install 'cortex-vault[{extra[:3]}]'"}
+    for what, packages in (("mcp over HTTP", extra.MCP), ("web", extra.WEB)):
+        if extra.missing_packages(packages):
+            missing[what] = extra.install_command(*packages.values())
     missing |= {} if has_mcp else {"mcp": "cortex mcp install claude"}
     due = {"format": len(paths), "index": count, "vectors": passages, "pages": len(stale)}
     problems, undo = [*listed.problems, *checked.problems], ""
