@@ -33,13 +33,12 @@ def require(asked: str, packages: Mapping[str, str]) -> None:
 def install_command(*packages: str, alone: str = "") -> str:
     """The command that installs packages for this Python, by pipx, uv or pip; and `alone` without
     what that depends on."""
-    inject = ""
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         name = shell_quote(os.path.basename(sys.prefix))
         inject, install = f"pipx inject {name}", f"pipx runpip {name} install"
-    elif find_spec("pip") is None:
-        install = f"uv pip install --python {shell_quote(sys.executable)}"
     else:
-        install = f"{shell_quote(sys.executable)} -m pip install"
-    command = " ".join((inject or install, *(f"'{one}'" for one in packages)))
+        python, has_pip = shell_quote(sys.executable), find_spec("pip")
+        install = f"{python} -m pip install" if has_pip else f"uv pip install --python {python}"
+        inject = install
+    command = " ".join((inject, *(f"'{one}'" for one in packages)))
     return f"{command} && {install} --no-deps {alone}" if alone else command

@@ -501,7 +501,7 @@ def test_a_calendar_folds_lines_and_leaves_out_what_is_no_day():
         "id": "a",
         "owner": "",
         "due": "2026-12-01",
-        "title": "é" * 100,
+        "title": "[[weekly-o6l52o|é]]" * 100,
         "path": "a.md",
         "date": "2026-11-20T10:00:00Z",
     }
@@ -509,6 +509,7 @@ def test_a_calendar_folds_lines_and_leaves_out_what_is_no_day():
         "\r\n"
     )
     assert lines.count("BEGIN:VEVENT") == 1
+    assert "SUMMARY:" + "é" * 33 in lines
     assert max(len(line.encode()) for line in lines) <= 75
 
 

@@ -191,6 +191,12 @@ def test_capture_without_a_text_opens_the_editor_on_a_terminal(vault_from, termi
     assert "keep carts for a day" in made.read_text().lower()
     assert draft.read_text() == ""
     assert "there is nothing to capture" in terminal("capture", rows=24, EDITOR="", VISUAL="")
+    for words in (("capture",), ("new", "decision", "Never made"), ("new", "daily")):
+        told = terminal(*words, rows=24, EDITOR="vi", VISUAL="nope-ed -w")
+        assert "$VISUAL names no program: there is no nope-ed" in told
+        assert "export VISUAL=nano" in told
+    assert not list(Path(vault.root).rglob("never-made*"))
+    assert not Path(vault.root, "daily").exists()
 
 
 def test_new_without_a_text_opens_the_editor_on_a_terminal_alone(vault_from, terminal, cortex, editor, tmp_path, monkeypatch):  # fmt: skip

@@ -100,7 +100,12 @@ def _plain_line(line: str) -> str:
     plain = _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
     if "**" in plain:  # `**Why.** It is small` reads `Why: It is small`
         plain = _BOLD_RE.sub(r"\1", _LABEL_RE.sub(r"\1:", plain))
-    return _LINK_RE.sub(lambda found: found[2] or found[1], plain) if "[[" in plain else plain
+    return links_as_read(plain)
+
+
+def links_as_read(text: str) -> str:
+    """A text with the label of each wikilink in its place, or else with what it leads to."""
+    return _LINK_RE.sub(lambda found: found[2] or found[1], text) if "[[" in text else text
 
 
 def _best_window(units: Sequence[Snippet], wanted: Wanted, limit: int) -> tuple[int, int, int]:

@@ -49,18 +49,15 @@ def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note
 def with_template_fields(note: Note, block: bytes, where: str) -> Note:
     """The note with the lines of a template's frontmatter that say what it does not say itself, and
     the tags and aliases of both. `InvalidInputError` if they cannot be read beside its own."""
-    block = _without_keys(block, (_OWN_FIELDS | note.fields.keys()) - {"tags", "aliases"})
+    lists = note.fields.keys() & {"tags", "aliases"}
+    block = _without_keys(block, (_OWN_FIELDS | note.fields.keys()) - lists)
     given = notes.read(b"---\n%b---\n" % block)
-    both: dict[str, yaml_writer.YamlValue] = {
-        key: tuple(dict.fromkeys((*note.get_list(key), *given.get_list(key))))
-        for key in ("tags", "aliases")
-        if key in note.fields
-    }
-    block = note.frontmatter + _without_keys(block, both)
+    block = note.frontmatter + _without_keys(block, lists)
     made = notes.read(notes.write(note._replace(frontmatter=block)))
     for problem in (*given.problems, *made.problems):
         raise InvalidInputError(f"{where}: {problem.message}", "mend its frontmatter")
-    return with_fields(made, both)
+    both = {key: dict.fromkeys(note.get_list(key) + given.get_list(key)) for key in lists}
+    return with_fields(made, {key: [*values] for key, values in both.items()})
 
 
 def _without_keys(block: bytes, keys: Iterable[str]) -> bytes:

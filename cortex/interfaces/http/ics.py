@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from cortex.core.markdown.snippet import links_as_read
 from cortex.core.text.lazy_re import lazy_re
 
 _DAY_RE = lazy_re(r"\d{4}-\d{2}-\d{2}")
@@ -40,7 +41,7 @@ def _event(one: Mapping[str, Any], day: str) -> Iterator[str]:
     yield f"DTSTAMP:{stamp if len(stamp) == 16 else '19700101T000000Z'}"
     yield f"DTSTART;VALUE=DATE:{first:%Y%m%d}"
     yield f"DTEND;VALUE=DATE:{last:%Y%m%d}"
-    yield f"SUMMARY:{_text(one['title'] + owner)}"
+    yield f"SUMMARY:{_text(links_as_read(one['title']) + owner)}"
     yield f"DESCRIPTION:{_text(one['path'])}"
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"

@@ -259,7 +259,7 @@ def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:
         for key, text in (("updated", row.updated), ("created", row.created)):
             if text and not timestamp_of(text):
                 wrong = f"says {key}: {shorten(text, 40)}, which is no date"
-        yield Problem(row.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z")
+        yield Problem(row.path, wrong, "mend its created or updated, as in 2026-11-20T16:45:12Z")
 
 
 def _file_name_problems(paths: list[str]) -> Iterator[Problem]:

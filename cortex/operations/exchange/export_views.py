@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
+from cortex.core.markdown.snippet import links_as_read
 from cortex.core.model.note_status import (
     DONE_STATUSES,
     SET_ASIDE_STATUSES,
@@ -105,5 +106,5 @@ def _calendar_lines(one: ExportedNote) -> Iterator[str]:
         *(("CATEGORIES", tag) for tag in note.get_list("tags")), ("END", kind),
     )  # fmt: skip
     for name, value in pairs:
-        text = re.sub(r"([\\;,])", r"\\\1", value).replace("\n", "\\n")
+        text = re.sub(r"([\\;,])", r"\\\1", links_as_read(value)).replace("\n", "\\n")
         yield f"{name}:{''.join(char for char in text if char >= ' ' and char != chr(127))}"

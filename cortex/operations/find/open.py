@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from urllib.parse import quote
@@ -92,9 +93,13 @@ def open_note(
 def editor_words() -> list[str]:
     """The editor that the person names, with its own options."""
     try:
-        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+        variable = "VISUAL" if os.environ.get("VISUAL") else "EDITOR"
+        words = shlex.split(os.environ.get(variable, ""))
     except ValueError as error:
         raise InvalidInputError(f"your editor cannot be read: {error}", _EDITOR_HINT) from None
     if not words:
         raise InvalidInputError("no editor is named: $VISUAL and $EDITOR are empty", _EDITOR_HINT)
+    if not shutil.which(words[0]):
+        message = f"${variable} names no program: there is no {words[0]}"
+        raise InvalidInputError(message, f"export {variable}=nano")
     return words

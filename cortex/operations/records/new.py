@@ -63,10 +63,14 @@ def new(
     """
     at = datetime.fromisoformat(caller.now).astimezone()  # the day of whoever writes
     settings.check_writable(vault.root)
+    has_editor = launch and not body and (os.environ.get("VISUAL") or os.environ.get("EDITOR"))
+    editor = (
+        editor_words() if has_editor else []
+    )  # what is no program is told before a note is made
     if type == "daily":
         if title or body or tags or project:
             raise InvalidInputError("a daily note is named by its day alone", "cortex new daily")
-        return _opened(_daily(vault, at), launch)
+        return _opened(_daily(vault, at), launch, editor)
     named = canonical_type(type)
     if named not in RECORD_TYPES:
         raise InvalidInputError(f"there is no record type {type!r}", one_of(type, RECORD_TYPES))
@@ -88,9 +92,8 @@ def new(
         id=record_id(title, seed), type=named, title=title, body=text, events=(),
         status=initial_status(named),
     )  # fmt: skip
-    note = with_template_fields(
-        notes.read(compose_record(record).encode()), own.frontmatter, template[1]
-    )
+    note = notes.read(compose_record(record).encode())
+    note = with_template_fields(note, own.frontmatter, template[1])
     path = vault.layout().record(named, record.id)
     try:
         files.create(vault.root, path, notes.write(note))
@@ -99,7 +102,7 @@ def new(
     mark_briefings_stale(vault)
     try_heal(vault, caller)  # what cannot be done now the next command does
     made = NewResult(record.id, path, os.path.join(vault.root, path))
-    return made if body else _opened(made, launch)
+    return _opened(made, launch, editor)
 
 
 def _daily(vault: Vault, at: datetime) -> NewResult:
@@ -125,8 +128,8 @@ def _daily(vault: Vault, at: datetime) -> NewResult:
     return NewResult(name, name, os.path.join(top, path), "created" if is_new else "exists")
 
 
-def _opened(made: NewResult, launch: Launch) -> NewResult:
+def _opened(made: NewResult, launch: Launch, editor: list[str]) -> NewResult:
     """The note, after the person's editor was open with it, if there is a terminal and one is named."""
-    if launch and (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-        launch([*editor_words(), made.file])
+    if launch and editor:
+        launch([*editor, made.file])
     return made

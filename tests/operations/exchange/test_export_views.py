@@ -144,7 +144,9 @@ attendees: [Ada, Zoë]
 created: 2026-11-21T10:00:00Z
 ---
 
-# Planning
+# Planning of [[shop-a1b2c3|the shop]]
+
+See [[notes/plan#Soon]] and [[weekly-o6l52o|Weekly]].
 """
 
 
@@ -231,7 +233,8 @@ def test_a_calendar_has_what_is_due_and_the_meetings(vault_from, caller, tmp_pat
     assert any(line.endswith("🙂\\nBEGIN:VEVENT") for line in todo)
     assert {"STATUS:NEEDS-ACTION", "STATUS:COMPLETED", "STATUS:CONFIRMED"} <= {*lines}
     assert "DTSTART;VALUE=DATE:20261120" in lines
-    assert "DESCRIPTION:Ada\\, Zoë" in lines
+    assert "SUMMARY:Planning of the shop" in lines
+    assert "DESCRIPTION:Ada\\, Zoë\\n\\nSee notes/plan#Soon and Weekly." in lines
     assert lines.count("DTSTAMP:20261101T000000Z") == 2
 
 
