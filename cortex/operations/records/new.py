@@ -19,6 +19,7 @@ from cortex.core.model.record import (
 from cortex.core.normalize.text_records import base_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_template_fields
+from cortex.core.notes.yaml_lines import split_note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
 from cortex.core.text.value import NamedTuple
@@ -64,9 +65,7 @@ def new(
     at = datetime.fromisoformat(caller.now).astimezone()  # the day of whoever writes
     settings.check_writable(vault.root)
     has_editor = launch and not body and (os.environ.get("VISUAL") or os.environ.get("EDITOR"))
-    editor = (
-        editor_words() if has_editor else []
-    )  # what is no program is told before a note is made
+    editor = editor_words() if has_editor else []  # raises before a note is made
     if type == "daily":
         if title or body or tags or project:
             raise InvalidInputError("a daily note is named by its day alone", "cortex new daily")
@@ -80,9 +79,9 @@ def new(
     title = shorten(sanitize_text(title), 120)
     project = events.project_slug(sanitize_text(project)) or checkout.project_of(caller.cwd)
     template = ("", "") if body else read_note_template(vault.root, named)
-    text = sanitize_text(body or fill_template(*template, at, title, project).replace("\r\n", "\n"))
-    own = notes.read(b"" if body else text.encode())
-    text = own.text if own.opening_fence else text
+    text = fill_template(*template, at, title, project).replace("\r\n", "\n")
+    parts = split_note(sanitize_text(text).encode())
+    text = sanitize_text(body) or parts.body.decode()
     event = Event(
         id=seed, type="manual", at=caller.now, text=title and f"{title}\n{text}", project=project,
         branch=sanitize_text(checkout.branch_of(caller.cwd)), tags=clean_tags(tags),
@@ -93,7 +92,7 @@ def new(
         status=initial_status(named),
     )  # fmt: skip
     note = notes.read(compose_record(record).encode())
-    note = with_template_fields(note, own.frontmatter, template[1])
+    note = with_template_fields(note, parts.frontmatter, template[1])
     path = vault.layout().record(named, record.id)
     try:
         files.create(vault.root, path, notes.write(note))
