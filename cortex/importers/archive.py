@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -33,7 +34,8 @@ class Archive:
         self.problems = dict[Problem, None]()  # what is to be said of the texts that were read
 
     def names(self, ending: str = "") -> Iterator[str]:
-        """The paths of its files; no links, and none that leads out of it."""
+        """The paths of its files; no links, and none that leads out of it. Of a folder, those that
+        may be read: `problems` name the others."""
         if self._packed:
             for one in self._packed.infolist():
                 parts = one.filename.split("/")
@@ -43,12 +45,21 @@ class Archive:
         elif os.path.isfile(self.root):
             yield from [os.path.basename(self.root)] if self.root.endswith(ending) else []
         else:
-            for folder, folders, files in os.walk(self.root):
+            for folder, folders, files in os.walk(self.root, onerror=self._add_unreadable):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(files):
                     path = os.path.join(folder, name)
-                    if name.endswith(ending) and not os.path.islink(path):
+                    if not name.endswith(ending) or os.path.islink(path):
+                        continue
+                    if os.access(path, os.R_OK):
                         yield os.path.relpath(path, self.root).replace(os.sep, "/")
+                    else:
+                        self._add_unreadable(PermissionError(errno.EACCES, "no permission", path))
+
+    def _add_unreadable(self, error: OSError) -> None:
+        name = os.path.relpath(error.filename, self.root).replace(os.sep, "/")
+        hint = "say who may read it: ls -l shows that"
+        self.problems[Problem(name, f"cannot be read: {error.strerror}", hint)] = None
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:

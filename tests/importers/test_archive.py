@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers import archive, load_importer
 from cortex.importers.archive import Archive, decode, iter_json_array, open_archive
+from cortex.importers.item import ForeignFile
+from cortex.importers.notes import markdown
 
 GUESS = "what in it is no UTF-8 was read as Windows-1252"
 TEXT = "---\ntitle: Café\ntype: note\n---\n# Café\n\n## Status\n\nÜberall “so”.\n"
@@ -113,3 +116,23 @@ def test_a_damaged_zip_is_named(tmp_path: Path, form: str) -> None:
 def test_json_that_is_nested_too_deeply_is_named() -> None:
     with pytest.raises(InvalidInputError, match="nested too deeply"):
         list(iter_json_array(io.BytesIO(b"[" * 200_000)))
+
+
+def test_what_may_not_be_read_is_named_and_stops_nothing(tmp_path: Path, monkeypatch) -> None:
+    for name in ("a.md", "closed.md", "shut/b.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    access, scandir = os.access, os.scandir  # root may read everything
+
+    def refuse(path: str):
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: "closed" not in path and access(path, mode)
+    )
+    monkeypatch.setattr(os, "scandir", refuse)
+    items = list(markdown.read(str(tmp_path)))
+    assert [one.text for one in items if isinstance(one, ForeignFile)] == ["a.md"]
+    assert [one.where for one in items if isinstance(one, Problem)] == ["closed.md", "shut"]
