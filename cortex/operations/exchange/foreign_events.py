@@ -46,7 +46,7 @@ from cortex.hosts.transcript_item import (
 from cortex.importers.item import ForeignMeeting, ForeignRecord, ForeignSession, ForeignTurn, When
 from cortex.operations.capture.capture import clean_tags
 from cortex.operations.capture.sanitize import sanitize_name
-from cortex.operations.exchange.transcript_events import split_text
+from cortex.operations.exchange.transcript_events import clean_title, split_text
 
 # How many of a unit of time since 1970 a number must have to be in that unit: seconds until the
 # year 5138, then milliseconds, microseconds, nanoseconds.
@@ -152,11 +152,11 @@ def _topic_of(named: str) -> str:
         return f"imported/{slugify(named, 80)}-{short_hash(named)}"
 
 
-def id_of_record(item: ForeignRecord, event_id: str) -> str:
-    """The id that the record of the memory's event gets."""
+def id_of_record(item: ForeignRecord, own_event: str) -> str:
+    """The id that the record of the memory gets; `own_event` is the id of its event."""
     if item.topic:
         return topics.topic_record_id(item.project, item.scope, item.topic)
-    return record_id(item.title, event_id[len("20261120t164512z-") :])
+    return record_id(item.title, own_event[len("20261120t164512z-") :])
 
 
 def linked_keys(item: ForeignRecord) -> Iterator[str]:
@@ -178,15 +178,14 @@ def event_of_record(
 ) -> Event:
     """The event of a memory. `ids` are the record ids of the source's keys; `superseded_by` is the
     key of what replaces it, if anything does."""
-    key, at = item.key, str(item.at)
+    event_key, said_at = item.key, str(item.at)
     if item.topic:  # what is said anew under a name of its own is another event, the later one
-        at = str(item.updated or at)
-        key = f"{key}\0{at}\0{item.title}\0{content_digest(item.title, item.body)}"
-    elif item.is_dated and _NUMBERED_RE.fullmatch(key):
-        # Another machine's database counts from 1 as well.
-        key = f"{key}\0{at}"
-    id_ = event_id(source, "record", key, at)
-    at = events.time_of_id(id_)
+        said_at = str(item.updated or said_at)
+        event_key += f"\0{said_at}\0{item.title}\0{content_digest(item.title, item.body)}"
+    elif item.is_dated and _NUMBERED_RE.fullmatch(event_key):
+        event_key += f"\0{said_at}"  # another machine's database counts from 1 as well
+    own_id = event_id(source, "record", event_key, said_at)
+    at = events.time_of_id(own_id)
 
     def known(keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(ids[key] for key in keys if key in ids))
@@ -198,7 +197,7 @@ def event_of_record(
     pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)
     words = ((slugify(kind.lower(), 40).replace("-", "_"), to) for kind, to in dict.fromkeys(pairs))
     return Event(
-        id=id_, type="observation", at=at, text=_LINK_RE.sub(link, item.body), session=item.session,
+        id=own_id, type="observation", at=at, text=_LINK_RE.sub(link, item.body), session=item.session,
         project=item.project, branch=item.branch, tags=item.tags, source="import",
         title=item.title, record=item.type, topic=item.topic,
         scope=item.scope if item.scope != default_scope(item.project) else "",
@@ -247,7 +246,7 @@ def events_of_session(
     """The events of a session; `prompts` says what is kept of a person's words."""
     times = filter(None, (read_time(when) for when in (item.at, *(turn.at for turn in item.turns))))
     at = next(times, fallback)
-    title = one_line(sanitize_text(item.title))[:MAX_SAVED_TITLE_CHARS]
+    title = clean_title(item.title)
     base = Event(
         "", "", "", "", session=sanitize_name(item.key), branch=sanitize_name(item.branch),
         project=project_name(item.project or item.folder) or project, host=sanitize_name(item.host) or source,

@@ -100,13 +100,13 @@ def import_(
             places = _places_of(vault, caller, name, place)
             looked += places or [f"{name}: {' and '.join(SOURCES[name].places) or 'name its file'}"]
             for one in places:
-                run = ItemsImport(vault, caller, name, one, project=of, since=since)
+                items = ItemsImport(vault, caller, name, one, project=of, since=since)
                 try:
-                    run.survey()
+                    items.survey()
                     if not dry_run:
-                        run.capture()
+                        items.capture()
                 finally:  # also of what was interrupted is told what is there
-                    done.append(run.result())
+                    done.append(items.result())
     except KeyboardInterrupt:
         stopped = True
     caller.progress("reading", 1, 1)
@@ -186,21 +186,21 @@ def _is_of(name: str, place: str, faults: list[Problem]) -> bool:
 
 
 def _import_transcripts(
-    run: TranscriptImport, hosts: list[str], place: str, since: int | None, project: str, *,
+    transcripts: TranscriptImport, hosts: list[str], place: str, since: int | None, project: str, *,
     any_project: bool,
 ) -> None:  # fmt: skip
     is_file = bool(place) and not os.path.isdir(place)
     is_all = any_project or (is_file and not project)
-    of = "" if is_all else resolve_project(run.vault, run.caller, project)
+    of = "" if is_all else resolve_project(transcripts.vault, transcripts.caller, project)
     if not of and not any_project and not place:
         hint = f"cortex import {' '.join(hosts)} --all, or --project NAME"
         raise NotFoundError("no project is known for this directory", hint)
     # Who names the vault, or one transcript, means that.
-    run.any_vault = run.vault.is_explicit or is_file
+    transcripts.any_vault = transcripts.vault.is_explicit or is_file
     for host in hosts:
         for folder in [place] if place else transcript_files.transcript_folders(host, os.environ):
-            run.scan_folder(host, folder)
-    run.import_sessions(of, since)
+            transcripts.scan_folder(host, folder)
+    transcripts.import_sessions(of, since)
 
 
 def _places_of(vault: Vault, caller: Caller, name: str, place: str) -> list[str]:

@@ -8,8 +8,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, Problem
-from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import format_time, hash_bytes, one_line
+from cortex.core.text.strings import format_time, hash_bytes
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
@@ -21,7 +20,7 @@ from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
 from cortex.operations.capture.transcript_chunk import find_copied_lines
 from cortex.operations.capture.workspace import find_workspace
-from cortex.operations.exchange.transcript_events import build_events
+from cortex.operations.exchange.transcript_events import build_events, clean_title
 from cortex.operations.upkeep.drain_spool import capture_passed_over
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings
@@ -68,7 +67,7 @@ class _Location(NamedTuple):
 
 
 class TranscriptImport:
-    """One run: what it has done so far."""
+    """An import of transcripts: what it has done so far."""
 
     def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool = True) -> None:
         self.vault, self.caller, self.dry_run = vault, caller, dry_run
@@ -205,7 +204,7 @@ class TranscriptImport:
         for segment in iter_segments(one.path, read, start, place_of):
             pieces = [piece for piece in segment.items if self._is_new(piece, cursor, ahead)]
             root = location_of(pieces[0]).root if pieces else ""
-            title = one_line(sanitize_text(read.title))[:200]
+            title = clean_title(read.title)
             made = []
             if pieces:
                 made = build_events(
@@ -311,7 +310,7 @@ class TranscriptImport:
         title = ""
         if read:
             first, last = read.first_time or first, read.last_time or last
-            title = "" if one.subagent else one_line(sanitize_text(read.title))[:200]
+            title = "" if one.subagent else clean_title(read.title)
         project, path = self.default_location(one).project, one.path
         session = self.sessions.get((one.host, one.session)) or ImportedSession(
             one.host, one.session, project, one.branch, first, last, 0, 0, 0, "", NOTHING_NEW, path

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
+from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
 from cortex.core.redact.person_words import NONE
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import hash_bytes
+from cortex.core.text.strings import hash_bytes, one_line
 from cortex.hosts.transcript_files import TranscriptInfo, TranscriptSegment
 from cortex.hosts.transcript_item import TranscriptItem, summarize_items
 from cortex.operations.capture.sanitize import sanitize_name
@@ -70,6 +71,11 @@ def _as_in_earlier_ids(piece: TranscriptItem) -> str:
     steps = [f"Step(text={one.text!r}, done={one.done!r})" for one in piece.plan]
     plan = f"({', '.join(steps)}{',' if len(steps) == 1 else ''})"
     return f"{command}\0{plan}"
+
+
+def clean_title(title: str) -> str:
+    """A host's title of a session without secrets, in a line."""
+    return one_line(sanitize_text(title))[:MAX_SAVED_TITLE_CHARS]
 
 
 def split_text(text: str) -> Iterator[str]:
