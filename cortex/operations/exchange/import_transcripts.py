@@ -8,6 +8,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, Problem
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import new_reader, transcript_files
