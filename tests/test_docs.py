@@ -336,6 +336,18 @@ class Told:
         return "".join(f"{line}\n" for line in said.splitlines())
 
 
+def test_what_the_readme_says_of_import_works_on_a_new_machine(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    section = (ROOT / "README.md").read_text().partition("## Bring what you have\n")[2]
+    block = BLOCK.search(section)
+    assert block
+    run = Shell(tmp_path, tmp_path).run
+    for line in block[4].splitlines():
+        done = run(line)
+        assert "there is no vault" not in done.stderr, line
+        assert done.returncode == 0 or " init " not in line, done.stderr
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_command_that_a_page_tells_is_one(page) -> None:
     """In blocks, whole lines; in sentences the verb and its options."""
