@@ -116,7 +116,8 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
         events = format_count(sum(session.events for session in changed), "event")
         what.append(f"{messages} of {format_count(len(changed), 'session')} in {events}")
     names = " and ".join(filter(None, what))
-    notes = format_count(answer.records + taken["file"], "new note")
+    number = answer.records + taken["file"]
+    notes = format_count(number, "new note") if number else "notes were brought up to date"
     if answer.stopped:
         is_kept = answer.events and not answer.dry_run
         kept = (

@@ -186,3 +186,15 @@ def test_the_verb_keeps_titles(tmp_path: Path, vault, import_twice) -> None:
     assert [(one.kind, one.found) for one in done.items] == [("session", 1)]
     [note] = Path(vault.root).glob("sessions/2023/**/*.md")
     assert 'title: "Tax' in note.read_text() or "title: Tax" in note.read_text()
+
+
+def test_where_a_conversation_went_on_its_note_is_said_to_be_brought_up_to_date(
+    cortex, tmp_path
+) -> None:
+    path = exported(tmp_path / "conversations.json", conversation(*NODES))
+    assert "captured 1 session; 1 new note" in cortex("import", "chatgpt", str(path)).stdout
+    more = node("q3", "a2", "user", "And abroad?"), node("a3", "q3", "assistant", "Not at all.")
+    exported(path, conversation(*NODES, *more))
+    told = cortex("import", "chatgpt", str(path)).stdout
+    assert "captured 1 session; notes were brought up to date" in told
+    assert "nothing new" in cortex("import", "chatgpt", str(path)).stdout
