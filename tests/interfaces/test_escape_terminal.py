@@ -146,6 +146,7 @@ ASKED: dict[str, list[list[str]]] = {
     "restore": [[ID, "--at", COMMIT], [ID, "--at", EVIL], [f"three-{ESC}"], [f"four-{ESC}"], [EVIL]],
     "consolidate": [[], ["--least", "0.1"], [ID, f"two-{ESC}id"], [EVIL]],
     "doctor": [[], ["--fix"]],
+    "export": [["--to", form] for form in ("jsonl", "html", "ics")],
     "promote": [[ID], [ID], [EVIL]],
     "project": [["list"], ["show", PROJECT], ["show"], ["merge", PROJECT, "shop"], ["merge", PROJECT, "shop", "--yes"], ["unmerge", PROJECT, "shop"], [EVIL]],
 }  # fmt: skip
@@ -153,7 +154,7 @@ ASKED: dict[str, list[list[str]]] = {
 # Those that are known to say something that notes hold.
 SAYING = frozenset(
     "search recall timeline show open edit context session actions meetings retry history relate unrelate graph entities score update done pin supersede archive"
-    " restore consolidate status doctor project calendar review".split()
+    " restore consolidate status doctor project calendar review export".split()
 )
 
 
@@ -287,7 +288,7 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
             ]
             if name == "merge":
                 monkeypatch.chdir(vault)
-            if form == "plain" and (name == "show" or "--at" in words):
+            if form == "plain" and (name in ("show", "export") or "--at" in words):
                 continue  # a text that was asked for goes into a pipe as it stands
             where = ["--vault", str(vault)] if "vault" in declared.supplied else []
             text = output_of(
