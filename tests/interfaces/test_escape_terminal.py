@@ -281,6 +281,8 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
         vault = tmp_path / ("shared" if name in LOOKING else form) / f"va{ESC}ult"
         if not vault.exists():
             shutil.copytree(root, vault, symlinks=True)
+            if name == "calendar":  # which names what was used
+                output_of(["show", "--vault", str(vault), ID], capsys, monkeypatch, painted=True)
         for words in ASKED.get(name, [required]):
             given = [
                 word.replace(COMMIT, commit).replace("{new}", str(tmp_path / f"new-{form}"))
