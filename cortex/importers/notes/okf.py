@@ -4,9 +4,11 @@ link to a concept becomes a relation, a source that is a concept what it is deri
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Container, Iterator
 from itertools import islice
-from posixpath import dirname, normpath
+from posixpath import dirname, normpath, relpath
+from urllib.parse import quote, unquote
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.notes.note import Note
@@ -16,7 +18,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.importers.archive import Archive, open_archive
 from cortex.importers.item import ForeignItem, ForeignRecord
 
-_LINK_RE = lazy_re(r"(?<!!)\[[^\[\]\n]*\]\(<?([^()<>#\n:]+?\.md)[>#)]")
+_LINK_RE = lazy_re(r"(?<!!)(\[[^\[\]\n]*\]\()<?([^()<>#\n:]+?\.md)(#[^()<>\n]*)?>?\)")
 _STATUS = {"stable": "", "deprecated": "archived"}
 
 
@@ -49,7 +51,7 @@ def _names(archive: Archive) -> Iterator[str]:
 def _record(root: str, name: str, note: Note, known: Container[str]) -> ForeignRecord:
     def key(link: str) -> str:
         """Of a concept that is linked to, from this one or from the bundle's folder; else empty."""
-        path = parse_link_target(link).lstrip("/")
+        path = unquote(parse_link_target(link)).lstrip("/")
         near = normpath(f"{dirname(name)}/{path}").lstrip("/") if link[0] != "/" else path
         found = (one for start in (near, path) for one in (start, f"{start}.md") if one in known)
         return next((f"{root}/{one}" for one in found), "")
@@ -59,12 +61,19 @@ def _record(root: str, name: str, note: Note, known: Container[str]) -> ForeignR
         links = (one.get("resource") if isinstance(one, dict) else one for one in found)
         return tuple(filter(None, (key(one) for one in links if isinstance(one, str) and one)))
 
+    def near_link(found: re.Match[str]) -> str:
+        """A link to a concept as one that leads from this one's key to that one's."""
+        if not (to := key(found[2])):
+            return found[0]
+        return f"{found[1]}{quote(relpath(to, dirname(f'{root}/{name}')))}{found[3] or ''})"
+
     fields, status, text = note.fields, note.get("status"), note.text_below_title
     made, about = fields.get("generated"), note.get("description")
     at = made.get("at") if isinstance(made, dict) else note.get("timestamp") or note.get("created")
     said = [*iter_relations(fields.get("relations"))]
-    said += [("relates_to", link) for link in _LINK_RE.findall(text)]
-    parts = ["" if about in text else about, text.strip("\n"), note.get("resource")]
+    said += [("relates_to", link) for _, link, _ in _LINK_RE.findall(text)]
+    told = _LINK_RE.sub(near_link, text).strip("\n")
+    parts = ["" if about in text else about, told, note.get("resource")]
     return ForeignRecord(
         key=f"{root}/{name}", title=note.title or name.rpartition("/")[2].removesuffix(".md"),
         body="\n\n".join(filter(None, parts)), type=note.get("type"), project=note.get("project"),

@@ -9,6 +9,8 @@ import pytest
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers.item import ForeignRecord
 from cortex.importers.notes import okf
+from cortex.operations.care.doctor import doctor
+from cortex.operations.exchange.import_ import import_
 
 FILES = {
     "index.md": "---\nokf_version: '0.2'\n---\n# Metrics\n\n* [Margin](metrics/margin.md)\n",
@@ -60,6 +62,29 @@ def test_a_concept_is_a_record_with_its_links(folder: Path) -> None:
         ("relates_to", "acme/metrics/legacy.md"),
         ("relates_to", "acme/tables/orders.md"),
     )
+
+
+def test_links_lead_from_a_concept_to_the_other(folder: Path, vault, caller) -> None:
+    more = "[up](../policies/standard.md#a), [all](/tables/orders.md), [own](metrics/legacy.md), [gone](/gone.md)"
+    (folder / "metrics" / "new one.md").write_text(f"---\ntype: Metric\n---\n{more}\n")
+    (folder / "tables" / "orders.md").write_text(
+        "---\ntype: Table\n---\n[n](/metrics/new%20one.md) [m](<../metrics/new one.md>)\n"
+    )
+    found = read(folder)
+    assert found["acme/metrics/new one.md"].body == (
+        "[up](../policies/standard.md#a), [all](../tables/orders.md), [own](legacy.md), [gone](/gone.md)"
+    )
+    assert found["acme/tables/orders.md"].body == (
+        "[n](../metrics/new%20one.md) [m](../metrics/new%20one.md)"
+    )
+    (folder / "metrics" / "new one.md").write_text(
+        f"---\ntype: Metric\n---\n{more.replace(', [gone](/gone.md)', '')}\n"
+    )
+    (folder / "metrics" / "margin.md").unlink()
+    import_(vault, caller, ("okf", str(folder)))
+    [made] = Path(vault.root, "records/metric").glob("new-one-*.md")
+    assert "](" not in made.read_text()
+    assert doctor(vault, caller).problems == ()
 
 
 def test_what_is_deprecated_is_archived_and_what_replaces_it_is_known(folder: Path) -> None:
