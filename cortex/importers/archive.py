@@ -33,25 +33,26 @@ class Archive:
         self._unpacked = 0  # bytes, of all that was opened
         self.problems = dict[Problem, None]()  # what is to be said of the texts that were read
 
-    def names(self, ending: str = "") -> Iterator[str]:
-        """The paths of its files; no links, and none that leads out of it. Of a folder, those that
-        may be read: `problems` name the others."""
+    def names(self, ending: str = "", *, links: bool = False) -> Iterator[str]:
+        """The paths of its files, or of its links alone; none that leads out of it. Of a folder,
+        those that may be read: `problems` name the others."""
         if self._packed:
             for one in self._packed.infolist():
                 parts = one.filename.split("/")
                 is_link = one.external_attr >> 28 == 0xA
-                if not (one.is_dir() or is_link or ".." in parts or not parts[0]):
+                if not (one.is_dir() or is_link != links or ".." in parts or not parts[0]):
                     yield from [one.filename] if one.filename.endswith(ending) else []
         elif os.path.isfile(self.root):
-            yield from [os.path.basename(self.root)] if self.root.endswith(ending) else []
+            is_meant = self.root.endswith(ending) and not links
+            yield from [os.path.basename(self.root)] if is_meant else []
         else:
             for folder, folders, files in os.walk(self.root, onerror=self._add_unreadable):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
-                for name in sorted(files):
+                for name in sorted(files + folders if links else files):
                     path = os.path.join(folder, name)
-                    if not name.endswith(ending) or os.path.islink(path):
+                    if not name.endswith(ending) or os.path.islink(path) != links:
                         continue
-                    if os.access(path, os.R_OK):
+                    if links or os.access(path, os.R_OK):
                         yield os.path.relpath(path, self.root).replace(os.sep, "/")
                     else:
                         self._add_unreadable(PermissionError(errno.EACCES, "no permission", path))

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import format_count
 from cortex.core.text.yaml_writer import YamlValue, frontmatter
 from cortex.importers.archive import open_archive
 from cortex.importers.item import ForeignFile, ForeignItem
@@ -50,7 +51,11 @@ def read(path: str) -> Iterator[ForeignItem]:
             yield ForeignFile(f"{root}/{name}", to, text)
         yield from archive.problems
         others = Counter(one.partition("/")[0] for one in archive.names())
-    others.subtract(name.partition("/")[0] for name in names)
+        org = [one for one in archive.names(".org") if one.startswith(("journals/", "pages/"))]
+    others.subtract(name.partition("/")[0] for name in (*names, *org))
+    if org:
+        message = f"left out: {format_count(len(org), 'note')} in Org mode, such as {org[0]}"
+        yield Problem(path, message, "export them as Markdown in Logseq, then import that")
     if what := ", ".join(f"{count} in {one}" for one, count in sorted(others.items()) if count):
         hint = "copy assets/; the rest is Logseq's own" if others["assets"] else ""
         yield Problem(root, f"left out: {what}", hint)

@@ -4,7 +4,9 @@ that links go on. Hidden files and templates are left out, and pictures, which n
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from os.path import basename, splitext
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
@@ -24,9 +26,9 @@ def accepts(path: str) -> bool:
 
 
 def read(path: str) -> Iterator[ForeignItem]:
-    """Each note, below `notes/` and the folder's name; last a problem that names what they embed."""
+    """Each note, below `notes/` and the folder's name; last problems that count what is left out."""
     folder = os.path.abspath(os.path.dirname(path) if path.endswith(".md") else path)
-    root = os.path.basename(folder).removesuffix(".zip").lstrip(".") or "imported"
+    root = basename(folder).removesuffix(".zip").lstrip(".") or "imported"
     templates, embedded = template_folders(path), set[str]()
     with open_archive(path) as archive:
         names = [name for name in archive.names(".md") if "/." not in f"/{name}"]
@@ -38,6 +40,8 @@ def read(path: str) -> Iterator[ForeignItem]:
             text = archive.read(name, with_mark=True)
             embedded |= {one.strip() for pair in _EMBED_RE.findall(text) for one in pair}
             yield ForeignFile(f"{root}/{name}", f"notes/{root}/{name}", text)
+        links = dict.fromkeys(archive.names(links=True))
+        others = [*(one for one in archive.names() if not one.endswith(".md")), *links]
         yield from archive.problems
     embedded = {one for one in embedded if "." in one[-6:] and "://" not in one}
     if some := sorted(one for one in embedded if not one.endswith((".md", ".canvas", ".base"))):
@@ -47,3 +51,8 @@ def read(path: str) -> Iterator[ForeignItem]:
             f"{format_count(len(some), 'attachment')} of these notes cannot be imported",
             f"copy them, in the vault: rsync -a --exclude='*.md' --exclude='.*' {source} {target}",
         )
+    named = {basename(one) for one in some}
+    others = [one for one in others if "/." not in f"/{one}" and basename(one) not in named]
+    kinds = Counter("link" if one in links else f"{splitext(one)[1]} file" for one in others)
+    if what := ", ".join(format_count(count, kind) for kind, count in sorted(kinds.items())):
+        yield Problem(path, f"left out: {what}, such as {others[0]}")

@@ -62,7 +62,6 @@ def _record(root: str, name: str, note: Note, known: Container[str]) -> ForeignR
         return tuple(filter(None, (key(one) for one in links if isinstance(one, str) and one)))
 
     def near_link(found: re.Match[str]) -> str:
-        """A link to a concept as one that leads from this one's key to that one's."""
         if not (to := key(found[2])):
             return found[0]
         return f"{found[1]}{quote(relpath(to, dirname(f'{root}/{name}')))}{found[3] or ''})"

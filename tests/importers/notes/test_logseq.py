@@ -91,9 +91,13 @@ def test_two_pages_of_one_name_are_two_notes_and_that_is_said(folder: Path, vaul
 
 
 def test_what_is_left_out_is_counted(folder: Path) -> None:
-    [problem] = [one for one in logseq.read(str(folder)) if isinstance(one, Problem)]
-    left = "left out: 1 in assets, 1 in journals, 1 in logseq, 1 in whiteboards"
-    assert (problem.where, problem.message) == ("graph", left)
+    (folder / "pages/Old.org").write_text("* Old\n")
+    org, rest = (one for one in logseq.read(str(folder)) if isinstance(one, Problem))
+    left = "left out: 1 in assets, 1 in logseq, 1 in whiteboards"
+    assert (rest.where, rest.message) == ("graph", left)
+    left = "left out: 2 notes in Org mode, such as journals/2020_09_15.org"
+    assert (org.where, org.message) == (str(folder), left)
+    assert "export them as Markdown in Logseq" in org.hint
 
 
 def test_another_folder_is_no_graph(folder: Path) -> None:

@@ -52,8 +52,19 @@ def test_what_cannot_come_is_named_with_how_to_copy_it(folder: Path) -> None:
             "../Images/chart.svg and 1 more",
             "2 attachments of these notes cannot be imported",
         ),
+        (str(folder), "left out: 1 link, such as Link.md"),
     ]
     assert f"'{folder}/' 'notes/Second brain/'" in problems[1].hint
+
+
+def test_what_else_there_is_is_counted_by_its_kind(folder: Path) -> None:
+    for name in ("Board.canvas", "a.txt", "b.txt", "Makefile", "Ideas/.DS_Store"):
+        (folder / name).write_text("{}")
+    (folder / "Linked").symlink_to(folder / "Ideas", target_is_directory=True)
+    (folder / "Ideas" / "Home.md").symlink_to(folder / "Home.md")
+    told = "left out: 1  file, 1 .canvas file, 2 .txt files, 3 links, such as Board.canvas"
+    *_, last = markdown.read(str(folder))
+    assert last == Problem(str(folder), told)
 
 
 def test_a_zip_of_notes_and_a_note_alone(folder: Path, tmp_path: Path) -> None:
