@@ -60,7 +60,7 @@ SOURCES: dict[str, Source] = {
         "chats.specstory", "sessions of any agent → sessions", (".specstory/history",)
     ),
     "gemini": Source("chats.gemini", "chats of Gemini CLI → sessions", ("~/.gemini/tmp",)),
-    "chatgpt": Source("chats.chatgpt", "conversations of an export → sessions"),
+    "chatgpt": Source("chats.chatgpt", "conversations, of each the branch shown last → sessions"),
     "claude-ai": Source(
         "chats.claude_ai", "conversations → sessions, projects' documents and memories → records"
     ),

@@ -82,6 +82,9 @@ def database_in(path: str, *names: str) -> str:
 def open_database(path: str) -> Iterator[Database]:
     """A copy of the database: even to read one where it lies may write files beside it. What is in
     its write-ahead log counts. Raises `InvalidInputError` for what is none, or is damaged."""
+    if (is_folder := os.path.isdir(path)) or not os.path.getsize(path):
+        message = f"{path} {'holds no such database' if is_folder else 'is empty'}"
+        raise InvalidInputError(message, "name the file that the program keeps")
     with tempfile.TemporaryDirectory(prefix="cortex-import-") as folder:
         copy = os.path.join(folder, "copy.db")
         _copy_quiet(path, copy)

@@ -215,6 +215,12 @@ def test_nothing_found_is_said_and_ends_with_1(cortex, tmp_path, database):
 def test_a_wrong_word_is_answered_with_what_is_meant(vault, caller, store):
     with pytest.raises(NotFoundError, match="'claude-men' is no source"):
         import_(vault, caller, ("claude-men",))
+    with pytest.raises(NotFoundError, match="'claude-men' is no source"):
+        import_(vault, caller, ("claude", "claude-men"))
+    for words in (("basic-memory", "/nowhere"), ("/nowhere",), ("basic-memory", "nowhere")):
+        with pytest.raises(NotFoundError, match=r"there is no /?nowhere") as raised:
+            import_(vault, caller, words)
+        assert raised.value.hint == "name a file or folder that is there"
     with pytest.raises(InvalidInputError, match="is of one source"):
         import_(vault, caller, ("claude-mem", "engram", store))
 
@@ -458,3 +464,15 @@ def test_the_same_problem_of_many_is_said_of_some_and_counted(vault, caller, tmp
     done = import_(vault, caller, ("mcp-memory", str(tmp_path / "memory.jsonl")))
     assert len(done.problems) == 6
     assert done.problems[-1].message == "25 more problems"
+
+
+@pytest.mark.parametrize("source", ["claude-mem", "engram", "mcp-memory", "cortex-ranked"])
+def test_an_empty_folder_or_file_is_named_as_such(vault, caller, tmp_path, source) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none.db").touch()
+    [told] = import_(vault, caller, (source, str(tmp_path / "none"))).problems
+    said = "no entities of a graph" if source == "mcp-memory" else "no such database"
+    assert told.message == f"{tmp_path / 'none'} holds {said}"
+    [told] = import_(vault, caller, (source, str(tmp_path / "none.db"))).problems
+    said = f"holds {said}" if source == "mcp-memory" else "is empty"
+    assert told.message == f"{tmp_path / 'none.db'} {said}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.turn_summary import USER, Utterance
 from cortex.importers import item
 from cortex.importers.database import Database, database_in, is_database, open_database, text_list
@@ -38,11 +38,14 @@ def read(path: str) -> Iterator[ForeignItem]:
             message = f"{path} has no observations as engram keeps them"
             raise InvalidInputError(f"{message}: {', '.join(columns) or 'none'}", "engram stats")
         rows, observations = database.rows("sessions"), database.rows("observations")
-        yield from items_of(rows, partial(_session, database), "session")
+        bare = list[str]()
+        yield from items_of(rows, partial(_session, database, bare), "session")
         yield from items_of(observations, partial(_record, database), "observation")
+    if bare:
+        yield Problem(path, f"sessions left out, as empty: {len(bare):,}, such as {bare[0]}")
 
 
-def _session(database: Database, row: Row) -> item.ForeignSession | None:
+def _session(database: Database, bare: list[str], row: Row) -> item.ForeignSession | None:
     ended = row.get("ended_at")
     turns = [
         ForeignTurn(f"prompt {one['id']}", one["created_at"], (Utterance(USER, one["content"]),))
@@ -55,6 +58,7 @@ def _session(database: Database, row: Row) -> item.ForeignSession | None:
         if not one.get("deleted_at")
     ]
     turns += [ForeignTurn("summary", ended, summary=row["summary"])] if row.get("summary") else []
+    bare += [] if turns or row["id"].startswith("manual-save") else [row["id"]]
     turns.sort(key=lambda turn: str(turn.at or "9"))
     return item.ForeignSession(
         row["id"], tuple(turns), project=row.get("project") or "",

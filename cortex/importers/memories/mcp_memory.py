@@ -24,7 +24,7 @@ _MAX_LINE_BYTES = 16_000_000
 def accepts(path: str) -> bool:
     """Whether a file begins with a line of such a graph, or a folder holds one."""
     file = database_in(path, "memory.jsonl")
-    first = next(_lines(file), {}) if os.path.isfile(file) else {}
+    first = next(_lines(file), {})
     return {"name", "entityType"} <= set(first) or {"from", "relationType"} <= set(first)
 
 
@@ -55,27 +55,22 @@ def read(path: str) -> Iterator[ForeignItem]:
 def _lines(file: str) -> Iterator[Row]:
     """The object of each line, with the line's number, and what was guessed of its encoding; these
     alone where it holds none."""
-    number = is_start = 1
-    for line in _raw_lines(file):
-        text, guess = decode(line)
-        try:
-            found = json.loads(text.removeprefix("\ufeff"))
-        except (RecursionError, ValueError):
-            found = None
-        if is_start and line.strip():
-            yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
-        is_start = line.endswith(b"\n")
-        number += is_start
-
-
-def _raw_lines(file: str) -> Iterator[bytes]:
-    """The lines of a file; a long one in parts."""
-    with open(file, "rb") as opened:
-        if opened.peek(2).startswith(UTF16_BOMS):  # as PowerShell writes what is sent to a file
-            text = io.TextIOWrapper(opened, "utf-16", "replace", newline="\n")
-            yield from (line.encode() for line in iter(partial(text.readline, _MAX_LINE_BYTES), ""))
-        else:
-            yield from iter(partial(opened.readline, _MAX_LINE_BYTES), b"")
+    with open(file if os.path.isfile(file) else os.devnull, "rb") as opened:
+        number = is_start = 1
+        is_wide = opened.peek(2).startswith(UTF16_BOMS)  # as PowerShell writes it
+        lines = io.TextIOWrapper(
+            opened, "utf-16" if is_wide else "latin-1", "replace", newline="\n"
+        )
+        for line in iter(partial(lines.readline, _MAX_LINE_BYTES), ""):
+            text, guess = (line, "") if is_wide else decode(line.encode("latin-1"))
+            try:
+                found = json.loads(text.removeprefix("\ufeff"))
+            except (RecursionError, ValueError):
+                found = None
+            if is_start and line.strip():
+                yield {**(found if isinstance(found, dict) else {}), "id": number, "guess": guess}
+            is_start = line.endswith("\n")
+            number += is_start
 
 
 def _record(row: Row, edges: _Edges, place: str) -> ForeignRecord:

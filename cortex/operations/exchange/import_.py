@@ -10,7 +10,7 @@ from typing import Annotated
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
-from cortex.core.text.strings import one_of, shell_quote
+from cortex.core.text.strings import close_matches, one_of, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import TRANSCRIPT_HOSTS, transcript_files
 from cortex.importers import SOURCES, load_importer
@@ -153,6 +153,8 @@ def _read_words(caller: Caller, words: tuple[str, ...], path: str) -> tuple[list
     paths = [os.path.join(caller.cwd, os.path.expanduser(word)) for word in others]
     for word, full in zip(others, paths, strict=True):
         if not os.path.exists(full):
+            if os.sep in word or (names and not close_matches(word, known)):
+                raise NotFoundError(f"there is no {word}", "name a file or folder that is there")
             message = f"{word!r} is no source, and no file or folder"
             raise NotFoundError(message, one_of(word, known))
     if len(others) > 1:

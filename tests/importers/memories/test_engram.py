@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.importers.item import ForeignRecord, ForeignSession
 from cortex.importers.memories import cortex_memory, engram
 
@@ -88,6 +88,13 @@ def test_a_session_has_its_prompts_and_both_kinds_of_summary(database) -> None:
     assert (end.summary, end.at) == ("Auth is in.", "2026-02-01 10:00:00")
 
 
+def test_sessions_without_words_are_counted(database) -> None:
+    path = database("engram.db", SQL)
+    [told] = [one for one in engram.read(path) if isinstance(one, Problem)]
+    message = "sessions left out, as empty: 1, such as s-2"
+    assert told == Problem(path, message)
+
+
 def test_the_relative_has_edges_and_scores(database) -> None:
     path = database("cortex.db", SQL + GRAPH)
     assert cortex_memory.accepts(path)
@@ -129,7 +136,8 @@ def test_an_older_table_lacks_columns_and_a_foreign_one_is_refused(database) -> 
 
 
 def test_import_keeps_topics_relations_and_what_was_replaced(database, imported) -> None:
-    found = imported("cortex-memory", database("cortex.db", SQL + GRAPH))
+    sql = SQL + GRAPH + "DELETE FROM sessions WHERE id = 's-2';"
+    found = imported("cortex-memory", database("cortex.db", sql))
     older, newer = found
     assert (older.title, older.get("status")) == ("JWT with RS256", "superseded")
     assert (older.get("topic"), older.get("created")) == (
