@@ -103,7 +103,7 @@ class Reindexing:
             noted = list(wanted.problems)
             if asked_engine(wanted.engine) == "tantivy" != choose_engine(wanted.engine):
                 message = "[index] engine is tantivy, of which no fit version is installed"
-                noted.append(Problem(SETTINGS_FILE, message, install_command(*FAST.values())))
+                noted.append(Problem(SETTINGS_FILE, message, install_command(FAST)))
             return wanted.exclude, wanted.engine, noted
         if state := state_file.load_valid_state(self.folder):
             return state.exclude, state.engine, list(wanted.problems)

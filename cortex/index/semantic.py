@@ -27,7 +27,6 @@ from cortex.index.vectors.embedders import (
     Embedder,
     EmbedderFailed,
     choose_embedder,
-    install_hint,
     load_embedder,
 )
 from cortex.index.vectors.vector_file import (
@@ -38,6 +37,7 @@ from cortex.index.vectors.vector_file import (
     text_key,
 )
 from cortex.vault import locate
+from cortex.vault.extra import SEMANTIC, install_command
 from cortex.vault.locate import Vault
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _tells_what_fails(find: Callable[_Asked, NearNotes]) -> Callable[_Asked, Nea
         try:
             return find(*args, **named)
         except (CortexError, OSError, ImportError, ValueError, MemoryError) as error:
-            hint = install_hint() if isinstance(error, ImportError) else "cortex embed"
+            hint = install_command(SEMANTIC) if isinstance(error, ImportError) else "cortex embed"
             return NearNotes([], problem_of("semantic", error, hint, "meaning is left out: "))
 
     return told
@@ -86,7 +86,7 @@ def nearest(
     if not newest_vector_file(index.catalogue.folder):
         raise EmbedderFailed("the vectors cannot be read", "cortex embed")
     if not chosen.embedder:
-        raise EmbedderFailed("no embedder is installed", install_hint())
+        raise EmbedderFailed("no embedder is installed", install_command(SEMANTIC))
     embedder = load_embedder(chosen)
     embedder.patience = _QUERY_SECONDS
     file = VectorFile(index.catalogue.folder, embedder.model)

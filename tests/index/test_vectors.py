@@ -21,11 +21,12 @@ from cortex.index import semantic
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import open_index, query_index
 from cortex.index.vectors import vector_file
-from cortex.index.vectors.embedders import install_hint, load_embedder
+from cortex.index.vectors.embedders import load_embedder
 from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile, newest_vector_file
 from cortex.operations.care import embed as verb
 from cortex.operations.care.embed import embed
 from cortex.vault import user_settings
+from cortex.vault.extra import SEMANTIC, install_command
 from cortex.vault.locate import Vault
 from tests.conftest import run_cortex
 
@@ -153,7 +154,7 @@ def test_without_numpy_words_alone_answer_and_that_is_said(vault_from, caller, s
         load_embedder.cache_clear()
         monkeypatch.setenv("CORTEX_EMBEDDER", name)
         monkeypatch.setattr(verb.embedders, "find_spec", lambda _name: None)
-        assert f"installed; {install_hint()}" in problem_of(vault)
+        assert f"installed; {install_command(SEMANTIC)}" in problem_of(vault)
         with pytest.raises(CortexError, match="installed"):
             embed(vault, caller)
 

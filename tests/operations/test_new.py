@@ -61,7 +61,7 @@ def test_the_properties_of_a_template_stand_beside_the_note_s_own(vault):
         vault,
         "templates/decision.md",
         "---\r\nid: mine\r\ntype: choice\r\ntitle: {{title}}\r\ncreated: {{date}}\r\nupdated:\r\ntags:\r\n"
-        '  - stack\r\naliases: ["ADR {{title}}"]\r\nstatus: proposed\r\n# ours\r\ndecider:\r\n---\r\n'
+        '  - stack\r\naliases: ["ADR {{title}}"]\r\nstatus: proposed\r\n# theirs\r\ndecider:\r\n---\r\n'
         "# {{title}}\r\n\r\nLearned: it runs.\r\n",
     )
     made = new(vault, caller(Path(vault.root)), "decision", "Why: use Y", tags=("db",))
@@ -74,7 +74,6 @@ def test_the_properties_of_a_template_stand_beside_the_note_s_own(vault):
     assert note.get_list("tags") == ("db", "stack")
     assert note.get_list("aliases") == ("Why: use Y", "ADR Why: use Y")
     assert note.text == "\n# Why: use Y\n\nLearned: it runs.\n"
-    assert "# ours\n" in text
     hits = search(vault, caller(Path(vault.root)), "runs").hits
     (hit,) = (hit for hit in hits if hit.path == made.path)
     assert "type:" not in hit.snippet
@@ -84,7 +83,7 @@ def test_the_properties_of_a_template_stand_beside_the_note_s_own(vault):
 
 @pytest.mark.parametrize(
     ("data", "told"),
-    [("---\na: [\n---\n", "templates/decision.md: the frontmatter cannot be read"), ("---\n{a: b}\n---\n", "templates/decision.md: "), ("{{foo}}", "templates/decision.md: {{foo}} is unknown"), ("{{title:YYYY}}", "{{title:YYYY}}"), ("{{date:gggg}}", "{{date:gggg}}"), ("{{}}", "{{}}"), (b"\xff", "templates/decision.md cannot be read")],
+    [("---\na: [\n---\n", "templates/decision.md:3: the frontmatter cannot be read"), ("{{foo}}", "templates/decision.md: {{foo}} is unknown"), ("{{title:YYYY}}", "{{title:YYYY}}"), ("{{date:gggg}}", "{{date:gggg}}"), ("{{}}", "{{}}"), (b"\xff", "templates/decision.md cannot be read")],
 )  # fmt: skip
 def test_a_template_that_cannot_be_filled_is_named_and_nothing_is_made(data, told, vault):
     write(vault, "templates/decision.md", data)
@@ -193,7 +192,7 @@ def test_capture_without_a_text_opens_the_editor_on_a_terminal(vault_from, termi
     assert "there is nothing to capture" in terminal("capture", rows=24, EDITOR="", VISUAL="")
     for words in (("capture",), ("new", "decision", "Never made"), ("new", "daily")):
         told = terminal(*words, rows=24, EDITOR="vi", VISUAL="nope-ed -w")
-        assert "$VISUAL names no program: there is no nope-ed" in told
+        assert "$VISUAL names no program: nope-ed" in told
         assert "export VISUAL=nano" in told
     assert not list(Path(vault.root).rglob("never-made*"))
     assert not Path(vault.root, "daily").exists()

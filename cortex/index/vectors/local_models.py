@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cortex.core.text.strings import blake2b_digest
-from cortex.index.vectors.embedders import Embedder, EmbedderFailed, install_hint, packaged_folder
-from cortex.vault.extra import install_command
+from cortex.index.vectors.embedders import Embedder, EmbedderFailed, packaged_folder
+from cortex.vault.extra import SEMANTIC, install_command
 from cortex.vault.user_settings import SemanticSettings
 
 Floats = NDArray[np.float32]
@@ -122,7 +122,7 @@ class WordPieces:
 def packaged_model(chosen: SemanticSettings) -> Embedder:
     """all-MiniLM-L6-v2 as a package has it."""
     if not (folder := packaged_folder()):
-        raise EmbedderFailed("the model all-MiniLM-L6-v2 is not installed", install_hint())
+        raise EmbedderFailed("all-MiniLM-L6-v2 is not installed", install_command(SEMANTIC))
     return LocalModel(chosen._replace(folder=folder, model="all-minilm-l6-v2"))
 
 
@@ -270,7 +270,7 @@ class TorchModel(Embedder):
 
             self._model = SentenceTransformer(name, local_files_only=True)
         except (ImportError, OSError, ValueError) as error:
-            hint = f"{install_command('sentence-transformers')}, and fetch {name} once with it"
+            hint = f"pip install sentence-transformers, and fetch {name} once with it"
             raise EmbedderFailed(f"sentence-transformers has no {name}: {error}", hint) from error
 
     def embed(self, texts: Sequence[str]) -> Floats:

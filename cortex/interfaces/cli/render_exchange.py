@@ -119,12 +119,9 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
     number = answer.records + taken["file"]
     notes = format_count(number, "new note") if number else "notes were brought up to date"
     if answer.stopped:
-        is_kept = answer.events and not answer.dry_run
-        kept = (
-            f"{format_count(answer.events, 'event')} captured, and kept"
-            if is_kept
-            else "nothing captured yet"
-        )
+        kept = "nothing captured yet"
+        if answer.events and not answer.dry_run:
+            kept = f"{format_count(answer.events, 'event')} captured, and kept"
         yield f"{yellow('stopped')}: {kept}; the same command goes on from here"
     elif names and answer.dry_run:
         yield f"would capture {names}; without --dry-run it does"

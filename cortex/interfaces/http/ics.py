@@ -8,9 +8,9 @@ from typing import Any
 
 from cortex.core.markdown.snippet import links_as_read
 from cortex.core.text.lazy_re import lazy_re
+from cortex.operations.exchange.export_views import fold_line
 
 _DAY_RE = lazy_re(r"\d{4}-\d{2}-\d{2}")
-_MAX_OCTETS = 75  # of a line; the rest goes on the next one, behind a blank
 _CONTROL_RE = lazy_re(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -25,7 +25,7 @@ def calendar_of(actions: Iterable[Mapping[str, Any]]) -> str:
     for one in actions:
         if found := _DAY_RE.match(one["due"]):
             lines += _event(one, found[0])
-    return "".join(f"{part}\r\n" for line in (*lines, "END:VCALENDAR") for part in _folded(line))
+    return b"".join(map(fold_line, (*lines, "END:VCALENDAR"))).decode()
 
 
 def _event(one: Mapping[str, Any], day: str) -> Iterator[str]:
@@ -53,15 +53,3 @@ def _text(value: str) -> str:
     for mark in "\\;,":
         value = value.replace(mark, f"\\{mark}")
     return value.replace("\n", "\\n")
-
-
-def _folded(line: str) -> Iterator[str]:
-    """The line in parts of at most 75 octets (3.1), none of which ends within a character."""
-    part, size = "", 0
-    for char in line:
-        octets = len(char.encode())
-        if size + octets > _MAX_OCTETS:
-            yield part
-            part, size = " ", 1
-        part, size = part + char, size + octets
-    yield part

@@ -14,6 +14,7 @@ from cortex.index.semantic import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors import embedders
 from cortex.index.vectors.vector_file import VectorFile
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale
+from cortex.vault.extra import SEMANTIC, install_command
 from cortex.vault.locate import Vault
 
 _RUN_SECONDS = 120.0  # that a remote model has for all tries of a request
@@ -77,7 +78,7 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
         why = problem or Problem("", "[semantic] embedder is off", "take that out of the settings")
         raise InvalidInputError(why.message, why.hint)
     if not chosen.embedder:
-        raise NotFoundError("no embedder is installed", embedders.install_hint())
+        raise NotFoundError("no embedder is installed", install_command(SEMANTIC))
     embedder = embedders.load_embedder(chosen)
     embedder.patience = _RUN_SECONDS
     if not dry_run:

@@ -76,8 +76,10 @@ def upgrade(
     file, has_mcp = newest_vector_file(vault.cache_folder()), is_asked(caller.cwd)
     tier = 0 if is_due else 1 + bool(file) + bool(file and has_mcp)
     for what, packages in (("mcp over HTTP", extra.MCP), ("web", extra.WEB)):
-        if extra.missing_packages(packages):
-            missing[what] = extra.install_command(*packages.values())
+        try:
+            extra.require(what, packages)
+        except InvalidInputError as error:
+            missing[what] = error.hint
     missing |= {} if has_mcp else {"mcp": "cortex mcp install claude"}
     due = {"format": len(paths), "index": count, "vectors": passages, "pages": len(stale)}
     problems, undo = [*listed.problems, *checked.problems], ""

@@ -86,7 +86,12 @@ def write_ics(some: Iterable[ExportedNote], _known: Known, _project: str) -> Pie
     """A calendar of RFC 5545."""
     start = "BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Cortex//cortex-export//EN"
     for line in (*start, *(line for one in some for line in _calendar_lines(one)), "END:VCALENDAR"):
-        yield "", b"\r\n ".join(_FOLD_RE.findall(line.encode())) + b"\r\n"
+        yield "", fold_line(line)
+
+
+def fold_line(line: str) -> bytes:
+    """A line of a calendar, in parts of at most 75 bytes with the blank that begins the later ones."""
+    return b"\r\n ".join(_FOLD_RE.findall(line.encode())) + b"\r\n"
 
 
 def _calendar_lines(one: ExportedNote) -> Iterator[str]:

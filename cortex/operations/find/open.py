@@ -100,6 +100,7 @@ def editor_words() -> list[str]:
     if not words:
         raise InvalidInputError("no editor is named: $VISUAL and $EDITOR are empty", _EDITOR_HINT)
     if not shutil.which(words[0]):
-        message = f"${variable} names no program: there is no {words[0]}"
-        raise InvalidInputError(message, f"export {variable}=nano")
+        raise InvalidInputError(
+            f"${variable} names no program: {words[0]}", f"export {variable}=nano"
+        )
     return words
