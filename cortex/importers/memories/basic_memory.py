@@ -3,9 +3,12 @@ observations stay in the text; its relations name other notes by title, permalin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from os.path import getmtime, isdir, join
+from posixpath import dirname, relpath
+from urllib.parse import quote
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.note import Note
@@ -14,6 +17,7 @@ from cortex.core.text.strings import short_hash, slugify
 from cortex.importers.archive import Archive
 from cortex.importers.item import ForeignItem, ForeignRecord, items_of, with_edges
 
+_LINK_RE = lazy_re(r"\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]+))?\]\]")
 _RELATION_RE = lazy_re(r"(?m)^[ \t]*[-*] ([^\[\]\n]{0,80}?) *\[\[([^\[\]|\n]+)")
 
 
@@ -46,8 +50,15 @@ def _notes(archive: Archive) -> Iterator[tuple[str, Note]]:
 
 def _record(keys: dict[str, str], id: str, note: Note, at: float) -> ForeignRecord:
     key = note.get("permalink") or id
+
+    def link(found: re.Match[str]) -> str:
+        """A link to another note as one that leads from this one's key to that one's."""
+        to = keys.get(found[1].strip().casefold(), "").removesuffix(".md")
+        path = quote(relpath(f"{to}.md", dirname(key) or "."))
+        return f"[{found[2] or found[1]}]({path})" if to else found[0]
+
     record = ForeignRecord(
-        key, note.title or id, note.text_below_title.strip(), note.get("type") or "note",
+        key, note.title or id, _LINK_RE.sub(link, note.text_below_title.strip()), note.get("type") or "note",
         note.get("created") or note.get("date") or at, note.get("modified") or note.get("updated"),
         topic=f"basic-memory/{slugify(key, 80)}-{short_hash(key)}", tags=note.get_list("tags"),
     )  # fmt: skip

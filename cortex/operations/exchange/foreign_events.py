@@ -160,8 +160,10 @@ def id_of_record(item: ForeignRecord, own_event: str) -> str:
 
 
 def linked_keys(item: ForeignRecord) -> Iterator[str]:
-    """The keys of what the memory's text links to, where keys are the paths of files."""
-    return (_linked_key(item, found) for found in _LINK_RE.finditer(item.body))
+    """The keys of what the memory's text links to, where keys are the paths of files, with their
+    ending or without."""
+    paths = (_linked_key(item, found) for found in _LINK_RE.finditer(item.body))
+    return (key for path in paths for key in (path, path.removesuffix(".md")))
 
 
 def _linked_key(item: ForeignRecord, found: re.Match[str]) -> str:
@@ -191,7 +193,8 @@ def event_of_record(
         return tuple(dict.fromkeys(ids[key] for key in keys if key in ids))
 
     def link(found: re.Match[str]) -> str:
-        id_ = ids.get(_linked_key(item, found))
+        path = _linked_key(item, found)
+        id_ = ids.get(path) or ids.get(path.removesuffix(".md"))
         return f"[[{id_}|{found[1] or id_}]]" if id_ else found[0]
 
     pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)

@@ -30,6 +30,8 @@ def test_relations_name_notes_by_title_and_those_of_no_note_are_left_in_the_text
     assert origins.supersedes == (old.key,)
     assert brewing.relations == (("relates_to", origins.key),)
     assert "contrasts_with [[Tea Brewing]]" in brewing.body
+    assert "relates_to [Coffee Bean Origins](coffee-bean-origins.md)" in brewing.body
+    assert "supersedes [Old Origins](../archive/old-origins.md)" in origins.body
 
 
 def test_a_folder_of_other_notes_is_not_taken_for_it(tmp_path) -> None:
@@ -45,3 +47,5 @@ def test_import_keeps_what_replaced_what(imported) -> None:
     assert (old.get("status"), origins.get("type")) == ("superseded", "guide")
     assert "old-origins" in str(origins.fields["supersedes"])
     assert brewing.get_list("tags") == ("brewing", "coffee")
+    assert f"relates_to [[{origins.get('id')}|Coffee Bean Origins]]" in brewing.text
+    assert f"supersedes [[{old.get('id')}|Old Origins]]" in origins.text
