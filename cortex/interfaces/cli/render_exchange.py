@@ -106,10 +106,10 @@ def _source_lines(source: Any) -> Iterable[str]:
 
 def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
     """What was taken over of sources, and what was captured of transcripts."""
-    taken: Counter[str] = Counter()
-    for source in answer.sources:
-        for items in source.items:
-            taken[items.kind] += items.new
+    taken, missed = Counter[str](), 0
+    for items in (items for source in answer.sources for items in source.items):
+        taken[items.kind] += items.new
+        missed += items.missed
     what = [format_counts(*((number, kind) for kind, number in taken.items() if number))]
     if changed:
         messages = format_count(sum(session.messages for session in changed), "message")
@@ -117,7 +117,8 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
         what.append(f"{messages} of {format_count(len(changed), 'session')} in {events}")
     names = " and ".join(filter(None, what))
     number = answer.records + taken["file"]
-    notes = format_count(number, "new note") if number else "notes were brought up to date"
+    is_update = not number and not missed
+    notes = "notes were brought up to date" if is_update else format_count(number, "new note")
     if answer.stopped:
         kept = "nothing captured yet"
         if answer.events and not answer.dry_run:
@@ -127,6 +128,8 @@ def _total_lines(answer: Any, changed: list[Any]) -> Iterable[str]:
         yield f"would capture {names}; without --dry-run it does"
     elif names:
         yield f"captured {names}; {notes}"
+    elif missed:
+        yield "nothing was captured"
     elif answer.found:
         yield f"nothing {'new' if answer.sessions or taken else 'to import'} in {_places(answer)}"
     elif not answer.problems:
