@@ -13,10 +13,15 @@ import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.notes.note import Note, read
-from cortex.importers.item import ForeignRecord
+from cortex.importers.item import ForeignRecord, ForeignSession, ForeignTurn
 from cortex.operations.care.doctor import doctor
 from cortex.operations.exchange import import_items
-from cortex.operations.exchange.foreign_events import clean_record, project_name, read_time
+from cortex.operations.exchange.foreign_events import (
+    clean_record,
+    events_of_session,
+    project_name,
+    read_time,
+)
 from cortex.operations.exchange.import_ import import_
 from cortex.operations.records.save import save
 from cortex.operations.upkeep.normalize import normalize
@@ -476,3 +481,12 @@ def test_an_empty_folder_or_file_is_named_as_such(vault, caller, tmp_path, sourc
     [told] = import_(vault, caller, (source, str(tmp_path / "none.db"))).problems
     said = f"holds {said}" if source == "mcp-memory" else "is empty"
     assert told.message == f"{tmp_path / 'none.db'} {said}"
+
+
+def test_messages_that_share_an_id_are_events_of_their_own() -> None:
+    turns = [ForeignTurn("m", f"2026-03-01T09:0{n}:00Z", summary=f"Said {n}.") for n in range(3)]
+    item = ForeignSession("s", tuple(turns))
+    made = [
+        one.id for one in events_of_session("opencode", item, "2026-03-01T09:00:00Z", "", "short")
+    ]
+    assert len({id_.rpartition("-")[2] for id_ in made}) == 3

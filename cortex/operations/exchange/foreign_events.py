@@ -6,6 +6,7 @@ import math
 import os
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
@@ -263,14 +264,17 @@ def events_of_session(
 
     if goal := keep_of_prompt(item.goal, prompts):
         yield from made("session_start", "", goal)
+    seen = Counter[str]()
     for turn in item.turns:
         at = read_time(turn.at) or at
+        seen[turn.key] += 1
+        key = f"{turn.key} {seen[turn.key]}" if seen[turn.key] > 1 else turn.key
         if turn.summary.strip():
             said = TurnSummary(turn.summary, title=title)
-            yield from made("session_end", turn.key, turn_summary.compose_text(said))
+            yield from made("session_end", key, turn_summary.compose_text(said))
         elif summary := _turn_summary(turn, item.folder, prompts):
             text = turn_summary.compose_text(summary._replace(title=title))
-            yield from made("stop", turn.key, text)
+            yield from made("stop", key, text)
 
 
 def _turn_summary(turn: ForeignTurn, folder: str, prompts: str) -> TurnSummary:
