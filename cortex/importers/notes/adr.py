@@ -33,7 +33,7 @@ _REF_RE = lazy_re(
     r"(?i)(?:[(\[/]|adr[-_ ]?|^|,[ ]*)(\d{4}-\d\d-\d\d(?=-)|(?!\d{4}-\d\d-\d\d)\d{1,5}(?!\d))"
 )
 _TITLE_RE = lazy_re(r"(?i)^(?:adr[-_ ]?)?[\d-]+\s*[.:–—-]?\s+|^adr[-_ ]?\d+[.:]?\s*")
-_FILE_RE = lazy_re(r"[^()<>\[\]\s/#]+\.md(?!\w)")
+_FILE_RE = lazy_re(r"(?<![^()<>\[\]\s/#])[^()<>\[\]\s/#]+\.md(?!\w)")
 _LABEL_RE = lazy_re(r"\[[^\[\]\n]*\]|https?://\S+")  # of a link
 _PART_RE = lazy_re(r"(?i)\b(?:in part|partly|partially|for|none|extends)\b")
 _DECIDERS = ("deciders", "decision-maker", "decision maker", "decided by")
