@@ -58,6 +58,7 @@ _HOME_RE = lazy_re(r"/(?:home|Users)/[^/]*|/root|[A-Za-z]:/Users/[^/]*")
 _LINK_RE = lazy_re(r"\[([^\[\]|\n]*)\]\(<?([^()<>\s#:]+\.md)(?:#[^()<>\s]*)?>?\)")
 _OWN_LINK_RE = lazy_re(r"\[\[[^\[\]|\n]*\|([^\[\]|\n]*)\]\]")
 _NUMBERED_RE = lazy_re(r"(?:[a-z ]+ )?\d+")  # the key of a row
+_MAX_ROW_CHARS = 2_000  # of a table, before a link
 _MAX_NAME_CHARS = 150  # of a source's own name for a thing
 
 
@@ -196,7 +197,10 @@ def event_of_record(
     def link(found: re.Match[str]) -> str:
         path = _linked_key(item, found)
         id_ = ids.get(path) or ids.get(path.removesuffix(".md"))
-        return f"[[{id_}|{found[1] or id_}]]" if id_ else found[0]
+        before = found.string[max(0, found.start() - _MAX_ROW_CHARS) : found.start()]
+        in_table = before.rpartition("\n")[2].lstrip().startswith("|")
+        bar = "\\|" if in_table else "|"  # a bare one would end the cell
+        return f"[[{id_}{bar}{found[1] or id_}]]" if id_ else found[0]
 
     pairs = ((kind, ids[key]) for kind, key in item.relations if key in ids and key != item.key)
     words = ((slugify(kind.lower(), 40).replace("-", "_"), to) for kind, to in dict.fromkeys(pairs))

@@ -201,7 +201,8 @@ def test_links_to_other_decisions_lead_to_their_records(
 ) -> None:
     (folder / "0011-more.md").write_text(
         "# More\n\nDate: 2026-01-02\n\n## Decision\n\nAs [Mocha](./0004-use-mocha.md#context) and "
-        "[this](../adr/0012-most.md), not as [the house](../house.md).\n"
+        "[this](../adr/0012-most.md), not as [the house](../house.md).\n\n"
+        "| what |\n| --- |\n| [it](0012-most.md) |\n"
     )
     (folder / "0012-most.md").write_text("# Most\n\nDate: 2026-01-03\n\n## Decision\n\nYes.\n")
     import_twice("adr", folder)
@@ -210,6 +211,7 @@ def test_links_to_other_decisions_lead_to_their_records(
     [more] = Path(vault.root, "records/decision").glob("more-*.md")
     links = f"As [[{mocha.stem}|Mocha]] and [[{most.stem}|this]], not as [the house](../house.md)."
     assert links in more.read_text()
+    assert f"| [[{most.stem}\\|it]] |" in more.read_text()
 
 
 def test_it_suffices_that_the_older_one_says_what_replaced_it(
