@@ -30,9 +30,7 @@ def accepts(path: str) -> bool:
 
 def read(path: str) -> Iterator[ForeignItem]:
     """A record for each entity, with its relations."""
-    file, edges = os.path.realpath(database_in(path, "memory.jsonl")), _Edges()
-    # Another file may have another entity of that name.
-    place = short_hash(file.removeprefix(os.path.expanduser("~")))
+    file, edges, graph = database_in(path, "memory.jsonl"), _Edges(), ""
     guesses, names = set[str](), set[str]()
     for row in _lines(file):
         guesses.add(row["guess"])
@@ -41,10 +39,14 @@ def read(path: str) -> Iterator[ForeignItem]:
             edges.setdefault(str(row.get("from")), []).append(edge)
         elif "entityType" in row:
             names.add(str(row.get("name")))
+            # Another graph may have another entity of that name. Wherever this one lies, it begins
+            # with the same point: the server adds at the end.
+            if not graph and isinstance(points := row.get("observations"), str | list) and points:
+                graph = short_hash(f"{row.get('name')}\0{points[0]}")
     if not names:
         raise InvalidInputError(f"{path} holds no entities of a graph", "name memory.jsonl")
     rows = (row for row in _lines(file) if "relationType" not in row)
-    yield from items_of(rows, lambda row: _record(row, edges, place), "line")
+    yield from items_of(rows, lambda row: _record(row, edges, graph), "line")
     yield from (Problem(file, one) for one in sorted(guesses - {""}))
     every = ((name, kind, to) for name, some in edges.items() for kind, to in some)
     if loose := [" ".join(one) for one in every if not names.issuperset(one[::2])]:
@@ -73,14 +75,14 @@ def _lines(file: str) -> Iterator[Row]:
             number += is_start
 
 
-def _record(row: Row, edges: _Edges, place: str) -> ForeignRecord:
+def _record(row: Row, edges: _Edges, graph: str) -> ForeignRecord:
     if len(row) == len(("id", "guess")):
         raise ValueError(f"it is no object of JSON, or longer than {_MAX_LINE_BYTES:,} bytes")
     name, type_, points = row.get("name"), row["entityType"], row["observations"] or []
     if not isinstance(name, str) or not name.strip():
         raise ValueError("it has no name")
-    points, key = [points] if isinstance(points, str) else points, f"{name} ({place})"
+    points, key = [points] if isinstance(points, str) else points, f"{name} ({graph})"
     text = "\n".join(f"- {point}" for point in points) or f"A {type_}."
     topic = f"mcp-memory/{slugify(name, 80)}-{short_hash(key)}"
-    ends = ((kind, f"{to} ({place})") for kind, to in edges.get(name, ()))
+    ends = ((kind, f"{to} ({graph})") for kind, to in edges.get(name, ()))
     return with_edges(ForeignRecord(key, name, text, type_, topic=topic), ends)

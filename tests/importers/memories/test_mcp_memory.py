@@ -117,6 +117,9 @@ def test_two_files_with_one_name_are_two_records(tmp_path, vault, caller) -> Non
         assert import_(vault, caller, ("mcp-memory", str(tmp_path / place))).records == 2
     again = import_(vault, caller, ("mcp-memory", str(tmp_path / "shop" / "memory.jsonl")))
     assert (again.records, again.sources[0].items[0].known) == (0, 2)
+    (tmp_path / "shop").rename(tmp_path / "moved")  # as on another machine
+    again = import_(vault, caller, ("mcp-memory", str(tmp_path / "moved")))
+    assert (again.records, again.sources[0].items[0].known) == (0, 2)
     notes = [read_note(file.read_bytes()) for file in Path(vault.root, "records").rglob("*.md")]
     assert sorted(note.text_below_title.strip() for note in notes) == [
         "- of both", "- of both", "- of the blog", "- of the shop"
