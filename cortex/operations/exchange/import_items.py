@@ -234,7 +234,7 @@ class ItemsImport:
                     own = fault(self._name(item), error)
                 if own is not None:
                     yield own
-        except (CortexError, OSError, RecursionError) as error:
+        except (*FAULTS, CortexError, OSError) as error:
             yield fault(self.path, error)
 
     def _clean(self, item: ForeignItem) -> ForeignItem | None:
