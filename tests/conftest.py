@@ -88,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Work in memory where there is room: without a disk's journal the suite takes two thirds of the
     CPU and half of the time. A soak works on the disk, as users do; so does `--basetemp`."""
     os.environ["TERM"] = "xterm-256color"  # whatever the terminal is in which the tests run
+    os.environ["TZ"] = "UTC"  # and wherever that is
+    time.tzset()
     memory = "/dev/shm"
     if SOAK or config.option.basetemp or not os.access(memory, os.W_OK):
         return

@@ -7,10 +7,11 @@ from _collections_abc import Callable
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
+from cortex.core.text.days import UTC, Zone
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import Any, NamedTuple
-from cortex.vault import files, overrides
+from cortex.vault import files, overrides, zones
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
 
 FORMAT_VERSION = 1
@@ -52,6 +53,7 @@ class Settings(NamedTuple):
     erased: frozenset[str] | None = frozenset()
     briefings_branch: str = ""  # on which shared pages are written; empty: it is not said
     daily: str = ""  # path of a day's note; empty: as Obsidian has it
+    zone: Zone = UTC  # of the days in committed pages
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -140,6 +142,11 @@ def _read_table(table: dict[str, object]) -> Settings:
             problems.append(refusal)
         else:
             _add(problems, message, f"write format = {FORMAT_VERSION}")
+    zone = zones.find(str(named)) if (named := table.get("timezone", "")) else UTC
+    if zone is None:  # two clones would write pages with different days
+        hint = 'write a name of IANA, as timezone = "Europe/Berlin"; or install the package tzdata'
+        _add(problems, f"timezone {named!r} is no zone that this machine knows", hint)
+        refusal = refusal or problems[-1]
     index = table.get("index", {})
     said = index.get("exclude", []) if isinstance(index, dict) else None
     listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
@@ -157,6 +164,7 @@ def _read_table(table: dict[str, object]) -> Settings:
     return Settings(
         tuple(exclude),
         **_read_forms(table, problems),
+        zone=zone or UTC,
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         refusal=refusal,

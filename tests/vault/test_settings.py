@@ -90,3 +90,21 @@ def test_settings_that_are_too_large_are_named_and_not_read_half(tmp_path):
     assert read.prompts == "none"
     with pytest.raises(InvalidInputError, match="larger than"):
         settings_text.read_aliases(str(tmp_path))
+
+
+def test_a_vault_has_the_days_of_the_zone_that_it_names(tmp_path):
+    said = loaded(tmp_path, 'timezone = "Europe/Berlin"\n')
+    assert (said.zone.name, said.problems, said.refusal) == ("Europe/Berlin", (), None)
+    assert said.zone.offset(1_784_000_000) == 7200
+    assert loaded(tmp_path, "").zone.offset(1_784_000_000) == 0
+
+
+@pytest.mark.parametrize("zone", ['"Europe/Atlantis"', '"../../etc/passwd"', "2", '["UTC"]', '"Berlin time"'])  # fmt: skip
+def test_where_the_zone_is_not_known_nothing_is_written_and_days_are_those_of_utc(tmp_path, zone):
+    said = loaded(tmp_path, f"timezone = {zone}\n")
+    assert said.refusal in said.problems
+    assert "timezone" in said.refusal.message
+    assert "tzdata" in said.refusal.hint
+    assert said.zone.offset(1_784_000_000) == 0
+    with pytest.raises(InvalidInputError, match="timezone"):
+        settings.check_writable(str(tmp_path))

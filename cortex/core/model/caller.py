@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import Callable
 
+from cortex.core.text.days import UTC, Zone, clock
 from cortex.core.text.value import NamedTuple, TypeAlias
 
 # Called with what is being done, how much of it is done, and how much there is: -1 if nobody knows.
@@ -19,6 +20,12 @@ class Caller(NamedTuple):
     source: str  # the interface: cli, hook, mcp
     progress: ProgressCallback
     wants_outcome: bool = False  # of a capture what came of it, too; a pipe reads its id alone
+    zone: Zone = UTC  # the reader's, in which days are cut
+
+    @property
+    def today(self) -> str:
+        """The reader's day, `2026-11-20`."""
+        return clock(self.now, self.zone)[:10]
 
 
 def no_progress(_what: str, _done: int, _total: int) -> None:
