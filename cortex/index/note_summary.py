@@ -9,12 +9,12 @@ from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.bound import minutes_part, structured_part
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.note_items import (
+    MEETING,
+    attendee_items,
     done_action_ids,
     has_placeholders,
     is_own,
-    open_tasks,
     own_items,
-    own_kind,
 )
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
@@ -65,17 +65,23 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
     row = summary.row
     if row.tier == TIER_TRAIL:
         return summary
-    if not is_own(note):  # of minutes that no event has, the tasks are told where they stand
-        is_unread = row.type == "meeting" and not row.events
-        return summary._replace(own_items=open_tasks(scanned)) if is_unread else summary
-    if is_template or has_placeholders(note):
+    # What minutes say that no event has is told where it stands, though they have an id.
+    is_unread = row.type == MEETING and not row.events
+    if not (is_own(note) or is_unread):
+        names = note.get_list("attendees") if row.type == MEETING else ()
+        return summary._replace(own_items=attendee_items(names))
+    if is_own(note) and (is_template or has_placeholders(note)):
         # Search finds it, behind the notes that are some.
         row = row._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE)
         return summary._replace(row=row, problems=())
+    kind, items = own_items(note, scanned, path, row.title)
+    day = items[0].day if kind == MEETING else ""
     if row.id == path:
-        created = row.created or note.get("date").strip("[]")
-        row = row._replace(type=row.type or own_kind(note), created=created)
-    return summary._replace(row=row, own_items=own_items(note, scanned, path, row.title))
+        created = (not day and row.created) or note.get("date").strip("[]") or day
+        row = row._replace(type=row.type or kind, created=created)
+    if day:  # as of a record of minutes
+        row = row._replace(date=_seconds(note.get("date")) or _seconds(day) or row.date)
+    return summary._replace(row=row, own_items=items)
 
 
 def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, MarkdownScan]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_tasks_meetings_and_decisions_are_told_and_nothing_is_written(vault_from
     found = json.loads(cortex("actions", "--json").stdout)
     told = [(one["title"], one["owner"], one["due"], one["id"]) for one in found["hits"]]
     assert told == [
-        ("@bob order seeds", "bob", "2026-11-01", "Meetings/Garden club.md:6"),
+        ("order seeds", "bob", "2026-11-01", "Meetings/Garden club.md:6"),
         ("call Ana", "", "2026-11-10", "Daily/2026-11-02.md:2"),
         ("water the plants", "", "2026-12-02", "Daily/2026-11-02.md:1"),
         ("explain `<% tp.file.title %>`", "", "", "About templates.md:2"),
@@ -171,3 +172,101 @@ def test_thousands_of_tasks_are_counted(number, vault_from, cortex):
     vault_from(tasks)
     assert cortex("actions").stdout.endswith("2,950 more: --number\n")
     assert "2,988 more: cortex actions" in cortex("brief").stdout
+
+
+WEEKLY = """\
+# Weekly 2026-11-05
+
+Present: Ana Cruz, Ben
+
+## Decisions
+- We meet on Tuesdays
+
+## Action items
+- [ ] Ana: order the boards by 2026-12-01
+- [ ] Ben to fix the gate by Friday
+- [x] Ben: paint the door
+
+Open question: who pays for the paint?
+"""
+
+
+def told(cortex) -> list[list[object]]:
+    """What each verb tells of the vault's meetings, without the names of notes."""
+
+    def hits(*words: str) -> list[dict[str, object]]:
+        return json.loads(cortex(*words, "--json").stdout).get("hits", [])
+
+    def title(hit: dict[str, object]) -> str:
+        return str(hit["title"]).casefold()
+
+    return [
+        [one["date"][:10], one["attendees"], one["open_actions"], one["done_actions"], one["decisions"]]
+        for one in hits("meetings")
+    ] + [
+        sorted([title(one), one["owner"], one["due"]] for one in hits("actions", *words))
+        for words in ((), ("--done",))
+    ] + [
+        sorted([title(one), one["type"], one["date"][:10]] for one in hits(verb, f"type:{type_}"))
+        for verb in ("search", "recall") for type_ in ("decision", "question")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("Weekly.md", f"---\ntype: meeting\n---\n{WEEKLY}"),
+        ("Weekly.md", f"---\ntags: [club, minutes]\n---\n{WEEKLY}"),
+        ("Meetings/Weekly.md", WEEKLY),
+        ("Meetings/2026-11-05.md", WEEKLY.replace("2026-11-05", "of the club")),
+        ("Protokoll.md", WEEKLY.replace("\n", "\r\n")),
+        ("2026.md", WEEKLY.replace("Weekly", "Weekly meeting")),
+    ],
+)
+def test_minutes_of_a_persons_own_tell_what_captured_ones_do(path, text, vault, vault_from, cortex):
+    cortex("capture", "--type", "meeting", "-", stdin=WEEKLY)
+    captured = told(cortex)
+    assert captured[0] == ["2026-11-05", ["Ana Cruz", "Ben"], 2, 1, 1]
+    for folder in ("records", "events"):
+        shutil.rmtree(Path(vault.root, folder))
+    vault_from(f"=== {path}\n{text}")
+    before = hashes(vault.root)
+    assert told(cortex) == captured
+    assert hashes(vault.root) == before
+
+
+def test_what_own_minutes_tell_is_named_by_its_line_and_follows_edits(vault_from, cortex):
+    vault = vault_from(f"=== Meetings/Weekly.md\n{WEEKLY}")
+    (found,) = json.loads(cortex("search", "type:decision", "tuesdays", "--json").stdout)["hits"]
+    assert (found["id"], found["line"]) == ("Meetings/Weekly.md:6", 6)
+    assert cortex("show", found["id"]).stdout.startswith("# Weekly")
+    note = Path(vault.root, "Meetings/Weekly.md")
+    note.write_text(note.read_text().replace("Tuesdays", "Tuesdays\n- We buy a house"))
+    titles = [
+        one["title"]
+        for one in json.loads(cortex("search", "type:decision", "--json").stdout)["hits"]
+    ]
+    assert titles == ["We meet on Tuesdays", "We buy a house"]
+    assert "We buy a house" in cortex("brief").stdout
+    assert cortex("search", "type:decision", "-n", "1").stdout.count("Meetings/Weekly.md") == 1
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Meeting rooms.md\n---\ncreated: 2026-11-05\n---\nThe large one is upstairs.\n- [ ] measure it\n",
+        "Meetings/Ideas.md\n## Decisions\n- none has a day\n",
+        "Meetings/2026-11-05.md\n---\ntype: journal\n---\n## Decisions\n- We sold it\n",
+    ],
+)
+def test_a_note_is_no_meeting_by_its_name_alone(note, vault_from, cortex):
+    vault_from(f"=== {note}")
+    assert cortex("meetings").returncode == 1
+    assert cortex("search", "type:decision").returncode == 1
+
+
+def test_tasks_behind_what_is_read_of_long_minutes_are_told(vault_from, cortex):
+    talk = "We talked on.\n" * 5000
+    vault_from(f"=== 2026-11-05.md\n---\ntype: meeting\n---\n{WEEKLY}{talk}- [ ] send the bill\n")
+    assert "send the bill" in cortex("actions").stdout
+    assert "too long" in cortex("doctor").stdout

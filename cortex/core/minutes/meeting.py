@@ -72,8 +72,9 @@ class MeetingMinutes(NamedTuple):
     questions: tuple[QuestionItem, ...] = ()
 
 
-def parse_meeting(text: str) -> MeetingMinutes:
-    """What the minutes in `text` say, as far as `minutes_part` goes."""
+def parse_meeting(text: str, *, date: str = "", otherwise: str = "") -> MeetingMinutes:
+    """What the minutes in `text` say, as far as `minutes_part` goes. They were on the day `date`, where
+    that is known, and on the day `otherwise` if they do not say when."""
     text = minutes_part(text)
     blocks = parse_blocks(text)
     language = _language(text)
@@ -81,7 +82,8 @@ def parse_meeting(text: str) -> MeetingMinutes:
     title = _find_title(fields, blocks)
     front = _FRONT_RE.match(text)
     of_page = front[0] if front else ""
-    date = _find_date(fields, title, blocks, of_page, day_first=language != "en")
+    date = date or _find_date(fields, title, blocks, of_page, day_first=language != "en")
+    date = date or otherwise
     attendees = _find_attendees(fields, blocks)
     names = _roster_names(attendees, text)
     reader = OutcomeReader(names, date, language)

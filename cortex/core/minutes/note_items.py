@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from cortex.core.markdown.blocks import Task
+from cortex.core.markdown.bound import minutes_part
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
+from cortex.core.model.note_status import decode_text
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target, relations_of
@@ -18,11 +20,18 @@ from cortex.core.text.strings import one_line, shorten, slugify
 from cortex.core.text.value import NamedTuple
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"
+# What minutes have beside those: an action that is done, an open question, who was there.
+DONE, QUESTION, ATTENDEE = "done", "question", "attendee"
 # What a note is by its type or a tag in its frontmatter.
 _KIND_BY_WORD = {
     "decision": DECISION, "decisions": DECISION, "adr": DECISION,
     "meeting": MEETING, "meetings": MEETING, "minutes": MEETING,
 }  # fmt: skip
+# What the path or the title of minutes says; that alone makes none of a note.
+_MEETING_NAME_RE = lazy_re(
+    r"(?i)\b(?:meetings?|minutes|sitzung\w*|protokolle?|besprechung\w*|r[eé]unions?|compte.rendu"
+    r"|reuni[oóãõ]\w*|actas?|riunion[ei]|verbal[ei]|vergadering\w*|notulen|jour.fixe|stand-?up)\b"
+)
 _DECISION_TAG_RE = lazy_re(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
 _TAG_RE = lazy_re(r"#[^\s#]+")
 _WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
@@ -42,7 +51,7 @@ _MAX_TEXT_CHARS, _MAX_ITEMS = 200, 500  # of an item; of a note
 class OwnItem(NamedTuple):
     """Something that a person's own note says."""
 
-    kind: str  # task, decision or meeting
+    kind: str  # task, decision, meeting, done, question or attendee
     line: int
     text: str
     person: str  # who has to do it
@@ -62,7 +71,7 @@ def has_placeholders(note: Note) -> bool:
     return bool(_PLACEHOLDER_RE.search(note.frontmatter + b"\n" + _CODE_RE.sub(b"", note.body)))
 
 
-def own_kind(note: Note) -> str:
+def _own_kind(note: Note) -> str:
     """Decision or meeting, as the note's type or else a tag in its frontmatter says; or empty."""
     if type_ := note.get("type").strip().lower():
         return _KIND_BY_WORD.get(type_, "")
@@ -71,18 +80,59 @@ def own_kind(note: Note) -> str:
     return next((_KIND_BY_WORD[word] for word in words if word in _KIND_BY_WORD), "")
 
 
-def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple[OwnItem, ...]:
-    """Open tasks and decisions of a person's own note, and the note itself if it is a meeting."""
-    kind, day = own_kind(note), day_of(note, path)
+def own_items(
+    note: Note, scanned: MarkdownScan, path: str, title: str
+) -> tuple[str, tuple[OwnItem, ...]]:
+    """Whether a person's own note is a decision or a meeting, or else empty, and what it says: itself
+    first, if it is one, decisions and open tasks; of a meeting all that its minutes tell."""
+    kind, day = _own_kind(note), day_of(note, path)
     items = [OwnItem(kind, 1, title, "", day)] if kind else []
+    is_named = not (kind or note.get("type")) and _MEETING_NAME_RE.search(f"{path}\n{title}")
+    if is_named or kind == MEETING:
+        minutes = [*_items_of_minutes(note, path, title)]
+        if kind == MEETING or (minutes[0].day and _has_form_of_minutes(minutes, scanned)):
+            kind, items = MEETING, minutes
+    told = {one.line for one in items} - {1}
     if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag}") for tag in scanned.tags):
-        items += _tagged_lines(note, scanned, title, day)
-    return (*_shortened(items), *open_tasks(scanned))[:_MAX_ITEMS]
+        tagged = _tagged_lines(note, scanned, title, day)
+        items += (one for one in tagged if one.line not in told)
+    # Of minutes the tasks behind what is read of them.
+    last = minutes_part(note.text).count("\n") + note.body_start_line if kind == MEETING else 0
+    items += (task for task in _iter_tasks(scanned) if task.line > last)
+    return kind, _shortened(items)
 
 
-def open_tasks(scanned: MarkdownScan) -> tuple[OwnItem, ...]:
-    """The open tasks of a note, in its order."""
-    return _shortened(_iter_tasks(scanned))
+def _items_of_minutes(note: Note, path: str, title: str) -> Iterator[OwnItem]:
+    """The meeting, who was there, and what came of it; lines count from the first of the file."""
+    from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415  40 ms, for minutes alone
+
+    data = note.opening_fence + note.frontmatter + note.closing_fence + note.body
+    said = _DAY_RE.match(note.get("date").strip(" ["))
+    text = decode_text(data).replace("\r\n", "\n")
+    minutes = parse_meeting(text, date=said[0] if said else "", otherwise=day_of(note, path))
+    yield OwnItem(MEETING, 1, title, "", minutes.date)
+    yield from attendee_items(minutes.attendees)
+    for one in minutes.actions:
+        kind = DONE if one.done else TASK
+        yield OwnItem(kind, one.line, _shown_task(one.text), plain_text(one.owner), one.due)
+    for kind, some in ((DECISION, minutes.decisions), (QUESTION, minutes.questions)):
+        for each in some:
+            day = each.day or minutes.date
+            yield OwnItem(kind, each.line, plain_text(one_line(each.text)), "", day)
+
+
+def _has_form_of_minutes(items: Iterable[OwnItem], scanned: MarkdownScan) -> bool:
+    """Whether a note that is called one tells of people, decisions or actions as minutes do."""
+    from cortex.core.minutes import cues  # noqa: PLC0415  6 ms
+
+    kinds = {cues.section_kind(heading.text) for heading in scanned.headings}
+    kinds.update(one.kind for one in items)
+    return not kinds.isdisjoint((ATTENDEE, cues.ATTENDEES, cues.ACTION, DECISION))
+
+
+def attendee_items(names: Iterable[str]) -> tuple[OwnItem, ...]:
+    """Who was at a meeting."""
+    return _shortened(OwnItem(ATTENDEE, 1, plain_text(name), "", "") for name in names)
 
 
 def _shortened(items: Iterable[OwnItem]) -> tuple[OwnItem, ...]:
@@ -128,8 +178,12 @@ def _iter_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
     for task in tasks:
         text, owner, due = task_parser.parse_own_task(one_line(task.text))
         if any(map(str.isalnum, text)):
-            shown = text if linked_id(text) else plain_text(text)
-            yield OwnItem(TASK, task.line, shown, owner, due)
+            yield OwnItem(TASK, task.line, _shown_task(text), owner, due)
+
+
+def _shown_task(text: str) -> str:
+    text = one_line(text)
+    return text if linked_id(text) else plain_text(text)
 
 
 def linked_id(text: str) -> str:

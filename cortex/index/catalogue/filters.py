@@ -11,6 +11,8 @@ from cortex.core.text.value import NamedTuple
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
 
+# Types of record that lines of people's own notes are too; what people call the type of a meeting.
+LINE_TYPES, MEETING_TYPES = ("decision", "question"), ("meeting", "meetings", "minutes")
 Order = Literal["", "path", "id", "-id", "date", "-date", "tier", "due", "-created", "-pinned"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.index.catalogue import IndexDamaged, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
+from cortex.index.catalogue.filters import KNOWLEDGE, LINE_TYPES, NoteFilter, Order
 from cortex.vault.state.briefing_cache import file_stamp
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _COLUMN_BY_FIELD = {
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
-    "is_told": f"({HAS_ID_SQL} OR number IN (SELECT number FROM own_item WHERE kind != 'task'))",
+    "is_told": f"({HAS_ID_SQL} OR number IN (SELECT number FROM own_item WHERE kind IN ('decision', 'meeting')))",
     "has_topic": "topic != ''",
     "is_cross_project": IS_CROSS_PROJECT_SQL,
     "is_rated": "(confidence IS NOT NULL OR priority IS NOT NULL)",
@@ -152,7 +152,10 @@ def _filter_clause(filter_: QueryFilter, value: str) -> tuple[str, list[object]]
         return r"session LIKE ? ESCAPE '\'", [f"{escape_like(value)}%"]
     if filter_.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
-    return f"folded({filter_.key}) = ?", [value.casefold()]
+    clause, folded = f"folded({filter_.key}) = ?", value.casefold()
+    if filter_.key == "type" and folded in LINE_TYPES and not filter_.negated:
+        clause = f"({clause} OR number IN (SELECT number FROM own_item WHERE kind = '{folded}'))"
+    return clause, [folded]
 
 
 def encode_text(text: str) -> str:

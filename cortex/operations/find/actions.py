@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from cortex.core.briefing.excerpt import PlanStep, plan_steps
-from cortex.core.minutes.note_items import DECISION, TASK, linked_id, plain_text
+from cortex.core.minutes.note_items import ATTENDEE, DECISION, DONE, TASK, linked_id, plain_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
@@ -15,7 +15,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
-from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import (
@@ -91,8 +91,8 @@ def actions(
         if not done:
             rows.sort(key=lambda row: (row.created, row.path))
         found = [_ToDo(row.number, row.owner, row.due, None) for row in rows]
+        found += _own_tasks(index, DONE if done else TASK, wanted.projects)
         if not done:
-            found += _own_tasks(index, wanted.projects)
             found.sort(key=lambda one: due_sort_key(one.due, caller.now))
         found = [one for one in found if is_wanted(one)]
         shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
@@ -108,6 +108,7 @@ class MeetingHit(NamedTuple):
     """A meeting, and what came of it."""
 
     hit: Hit
+    attendees: tuple[str, ...]
     open_actions: int
     done_actions: int
     decisions: int
@@ -123,6 +124,9 @@ def meetings(
 ) -> Listing[MeetingHit]:
     """List meetings, newest first, with what came of each.
 
+    Those that were captured, and people's own notes that are one: by `type: meeting`, the tag meeting,
+    or a name, a day and headings that say so.
+
     number: how many at the most
     since: only since then: 7d, 2w, 3m or a date
     project: only of this project; by default of all
@@ -130,11 +134,11 @@ def meetings(
     Example: cortex meetings --since 2w
     """
     named = canonical_project(vault, project)
-    is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
+    is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=MEETING_TYPES)
     wanted = is_meeting._replace(projects=(named,) if named else None, changed_since=since)
     problems = _read_minutes(vault, caller)
 
-    def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
+    def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[Any, ...]]]:
         rows = index.catalogue.find(wanted, "-created", number)
         outcomes = _meeting_outcomes(index.catalogue, [row.number for row in rows])
         return rows, index.catalogue.count(wanted), outcomes
@@ -144,20 +148,23 @@ def meetings(
     return Listing(hits, total, problems)
 
 
-def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[int, int, int]]:
-    """Of each meeting: how many of its actions are open, how many done, and its decisions."""
+def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
+    """Of each meeting: who was there, how many actions are open, how many done, and its decisions."""
     parts = notes_of_meetings(catalogue, numbers)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = frozenset(catalogue.ticked_actions())
-    items = (catalogue.own_items(kind)[0] for kind in (TASK, DECISION))
-    tasks, decided = (Counter(one.number for one in some) for some in items)
+    here, *items = (catalogue.own_items(kind)[0] for kind in (ATTENDEE, TASK, DONE, DECISION))
+    counts = Counter((one.number, one.kind) for some in items for one in some)
     outcomes = {}
     for number, some in parts.items():
         current = [rows[part] for part in some if part in rows and rows[part].tier == TIER_CURRENT]
         actions = [row for row in current if row.type == "action"]
         done = sum(row.status in DONE_STATUSES or row.id in ticked for row in actions)
         decisions = sum(row.type == "decision" for row in current)
-        outcomes[number] = (len(actions) - done + tasks[number], done, decisions + decided[number])
+        tasks, ended, decided = (counts[number, kind] for kind in (TASK, DONE, DECISION))
+        people = tuple(one.text for one in here if one.number == number)
+        opened = len(actions) - done + tasks
+        outcomes[number] = people, opened, done + ended, decisions + decided
     return outcomes
 
 
@@ -242,17 +249,18 @@ def _action(vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now:
     late = is_overdue(one.due, now)
     if task := one.task:
         hit = make_hit(vault, row, task.line, row.title)._replace(
-            id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK, status="open"
-        )
+            id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK,
+            status="done" if task.kind == DONE else "open",
+        )  # fmt: skip
         return ActionHit(hit, one.owner, one.due, late, ticked=False)
     is_ticked = row.status not in DONE_STATUSES and row.id in ticked
     hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
     return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
 
 
-def _own_tasks(index: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
-    """The tasks of people's own notes, without those that are nothing but a link to an action."""
-    tasks, _ = index.catalogue.own_items(TASK, projects)
+def _own_tasks(index: IndexSession, kind: str, projects: Collection[str] | None) -> list[_ToDo]:
+    """What people's own notes tell of a kind, without what is nothing but a link to an action."""
+    tasks, _ = index.catalogue.own_items(kind, projects)
     linked = {linked_id(task.text) for task in tasks} - {""}
     actions = index.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}

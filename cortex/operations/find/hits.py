@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from types import GenericAlias
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cortex.core.markdown import snippet as snippets
+from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.ranking.query import Query
 from cortex.core.runs.run_event import without_json
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import NoteRow
+from cortex.index.catalogue import NoteRow, OwnItemRow
+from cortex.index.catalogue.filters import LINE_TYPES
+from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
@@ -93,6 +97,29 @@ def build_hit(
     shown = snippets.best_excerpt(read_text(vault, row), wanted, part)
     hit = make_hit(vault, row, shown.line, shown.text)
     return hit._replace(score=round(score, 3), vault=whose)
+
+
+def expand(
+    vault: Vault, caller: Caller, query: Query, hits: list[Hit], wanted: snippets.Wanted | None
+) -> list[Hit]:
+    """The hits; instead of a person's own note, which a filter by type found by decisions or questions
+    that it tells, a hit for each of those that holds what is looked for."""
+    filters = (one for one in query.filters if one.key == "type" and not one.negated)
+    kinds = {value.casefold() for one in filters for value in one.values}.intersection(LINE_TYPES)
+    if not kinds:
+        return hits
+
+    def find(index: IndexSession) -> list[OwnItemRow]:
+        return [item for kind in sorted(kinds) for item in index.catalogue.own_items(kind)[0]]
+
+    told: dict[str, list[dict[str, Any]]] = {}
+    for _, path, kind, line, text, *_ in query_index(vault, caller.progress, find):
+        if wanted is None or wanted.found_in(text):
+            said = {"id": f"{path}:{line}", "line": line, "title": text, "snippet": text}
+            said["type"] = kind
+            told.setdefault(os.path.join(vault.root, path), []).append(said)
+    lines = ((hit, () if hit.type in kinds else told.get(hit.file, ())) for hit in hits)
+    return [hit._replace(**one) for hit, some in lines for one in some or ({},)]
 
 
 def read_text(vault: Vault, row: NoteRow) -> str:

@@ -21,7 +21,7 @@ from cortex.core.text.strings import cortex_command, format_time, one_of, shorte
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.note_search import search_notes
 from cortex.index.refresh import IndexSession
@@ -34,7 +34,7 @@ from cortex.operations.capture.project_context import (
 from cortex.operations.find import resolve_note
 from cortex.operations.find.actions import due_sort_key, notes_of_meetings
 from cortex.operations.find.graph import RelatedHit, find_related
-from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, Hits, build_hit
+from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, Hits, build_hit, expand
 from cortex.operations.find.note_ranks import rank_best, rank_notes
 from cortex.operations.find.resolve_note import command
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -161,14 +161,15 @@ def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -
     selected, problems = query_fresh(
         vault, caller, lambda index: _select_with_own(vault, caller, index, request), words=True
     )
-    hits = _build_hits(vault, request, selected)
-    access_log.append(vault, caller, "recall", [one.id for one in hits])
+    hits = _build_hits(vault, caller, request, selected)
+    shown = [row.id for row, _ in selected.scored[: request.limit]]
+    access_log.append(vault, caller, "recall", shown)
     archive = selected.archived
     return RecallResult(
         query=shorten(query, MAX_ECHOED_CHARS),
         scope=request.scope,
-        hits=hits,
-        total=selected.total,
+        hits=hits[: request.limit],
+        total=max(selected.total, len(hits)),
         problems=(*problems, *selected.problems),
         hint="" if hits else _empty_result_hint(caller, request),
         related=Hits([*selected.related], len(selected.related)),
@@ -183,13 +184,16 @@ def _last_second(as_of: int | None) -> int | None:
     return as_of + _DAY_SECONDS - 1 if as_of is not None and as_of % _DAY_SECONDS == 0 else as_of
 
 
-def _build_hits(vault: Vault, request: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
+def _build_hits(
+    vault: Vault, caller: Caller, request: _RecallRequest, selected: _Selected
+) -> tuple[Hit, ...]:
     wanted = snippets.looked_for(selected.terms, request.query.phrases)
     decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
-    return tuple(
+    hits = [
         build_hit(vault, row, score, wanted if row.type else decided)
         for row, score in selected.scored[: request.limit]
-    )
+    ]
+    return tuple(expand(vault, caller, request.query, hits, wanted))
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -315,7 +319,7 @@ def _note_filter(index: IndexSession, request: _RecallRequest) -> NoteFilter:
         not_types=("session", "briefing", *CODE_TYPES) if is_record else CODE_TYPES[:1],
         projects=(request.project,) if request.project else None,
         is_cross_project=scope == "area",
-        types=("meeting",) if scope == "meetings" else None,
+        types=MEETING_TYPES if scope == "meetings" else None,
         state="open" if scope == "open" else "",
         numbers=_numbers_of_meeting(index, name) if kind == "meeting" else _related(index, request),
         query=query,

@@ -21,7 +21,7 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches, with_project_names
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
-from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, read_text
+from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, expand, read_text
 from cortex.operations.find.verify_claims import find_code_doubt
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
@@ -151,7 +151,7 @@ def _build_result(
         )
     return SearchResult(
         query=shorten(request.text, MAX_ECHOED_CHARS),
-        hits=hits,
+        hits=hits[: request.limit],
         total=max(len(hits), sum(part.ranked.total for part in parts)),
         problems=tuple(problems),
         hint=hint,
@@ -188,7 +188,7 @@ def _build_hits(
     caller: Caller, ranked: list[tuple[_VaultHits, RankedNote]], request: SearchRequest, terms: dict[str, float]
 ) -> tuple[Hit, ...]:  # fmt: skip
     wanted = snippets.looked_for(terms, request.query.phrases)
-    hits = []
+    hits: list[Hit] = []
     for part, one in ranked:
         hit = build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
         others = one.others[:_MAX_OTHERS]
@@ -196,6 +196,8 @@ def _build_hits(
         why = _explain(part.vault, one, wanted) if request.explain else {}
         doubt = find_code_doubt(part.vault, caller, one.row)
         hits.append(hit._replace(others=refs, why=why, doubt=doubt))
+    for vault in {part.vault for part, _ in ranked}:
+        hits = expand(vault, caller, request.query, hits, wanted)
     return tuple(hits)
 
 
