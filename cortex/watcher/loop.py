@@ -338,7 +338,7 @@ class WatcherLoop:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
         kept = commit.commit_changes(root, done.ready)
-        blocked = (*kept.problems, *kept.withheld)[:_MAX_BLOCKED_SHOWN]
+        blocked = (*kept.problems, *kept.withheld, *kept.refused)[:_MAX_BLOCKED_SHOWN]
         self.blocked = tuple(f"{one.where}: {one.message}" for one in blocked)
         self._uncommitted.clear()
         if done.recent:

@@ -63,7 +63,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "session": lambda answer: (
         answer.outcome == "captured" or not (answer.id or answer.session or answer.hits)
     ),
-    "sync": lambda answer: answer.trouble or answer.waiting or answer.held,
+    "sync": lambda answer: answer.trouble or answer.waiting or answer.held or answer.refused,
     "topic": lambda answer: not (answer.hits or answer.suggested),
     "watch": lambda answer: answer.refused,
 }

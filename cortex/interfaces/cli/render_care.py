@@ -179,6 +179,7 @@ def status(answer: Any) -> Iterable[str]:
             yield f"{heading}: {', '.join(map(escape, ids))}{rest}{command}"
     for event in answer.failed[:MAX_PROBLEMS]:
         yield f"{yellow(f'failed: {event}')}  {hint(cortex_command('retry', event))}"
+    yield from problem_lines(answer.refused)
     if answer.problems:
         yield f"{yellow(format_count(answer.problems, 'problem'))}{hint(': cortex doctor')}"
 
@@ -358,7 +359,7 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"there is no remote{hint(': git remote add origin URL, then cortex sync')}"
     for reason, paths in answer.left_because.items():
         yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
-    yield from problem_lines(answer.held)
+    yield from problem_lines((*answer.held, *answer.refused))
     yield from problem_lines(answer.problems)
     yield from problem_lines(answer.waiting)
     has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled

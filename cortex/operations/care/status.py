@@ -14,7 +14,7 @@ from cortex.core.model.event import TURN_TYPES
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.contradiction import contradicts, directive_words
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
@@ -104,6 +104,7 @@ class StatusResult(NamedTuple):
     more: dict[str, int]
     embedded: tuple[int, int] | None = None  # passages with a vector, and all; None without vectors
     passages: int = 0  # current records of rules of earlier versions: cortex extract --replay
+    refused: tuple[Problem, ...] = ()  # files that git did not take in the last sync
     under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
     project: str = ""  # of the working directory
     project_hash: str = ""  # of the vault's path, as its folders of cache and state have it
@@ -145,7 +146,7 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
         derived = (catalogue.folder, index.fulltext_folder, os.path.join(catalogue.folder, FOLDER))
         has_mcp = caller.source == "mcp" or is_asked(caller.cwd)
         return found._replace(
-            project=resolve_project(vault, caller, ""), runs=_run_health(vault, caller.now),
+            project=resolve_project(vault, caller, ""), refused=_list_refused(vault), runs=_run_health(vault, caller.now),
             project_hash=catalogue.folder.rpartition("-")[2],
             storage_tier=1 + bool(found.embedded) + bool(found.embedded and has_mcp), engine=engine_of(index.fulltext_folder),
             events=catalogue.count(is_event), embeddings="{}/{}".format(*found.embedded or (0, 0)),
@@ -228,6 +229,14 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         passages=_count_passages(vault, catalogue),
         under_way=checkout.operation_in_progress(vault.root),
     )
+
+
+def _list_refused(vault: Vault) -> tuple[Problem, ...]:
+    if state_problems(vault) or "refused.json" not in files.list_folder(vault.state_folder()):
+        return ()
+    from cortex.vault.git import refusals  # noqa: PLC0415  it reads notes
+
+    return tuple(refusals.list_refused(vault.root))
 
 
 def _run_health(vault: Vault, at: str) -> RunHealth | None:

@@ -37,6 +37,7 @@ from cortex.vault.git import (
     objects,
     page_branch,
     publish_check,
+    refusals,
     remotes,
     work_tree,
 )
@@ -70,6 +71,7 @@ def repository_problems(root: str) -> list[Problem]:
         _leftover_autostash,
         _edited_events,
         _held_back,
+        refusals.list_refused,
         _default_branch,
     )
     return [problem for check in checks for problem in _run_check(root, check)]

@@ -250,7 +250,7 @@ def apply(
     ours = changes.list_changes(root)
     more = sorted(changed - {one.path for one in ours})
     made = commit.commit_changes(root, [*ours, *(UncommittedChange(path, "M") for path in more)])
-    return [*problems, *made.problems, *made.withheld]
+    return [*problems, *made.problems, *made.withheld, *made.refused]
 
 
 def _free_name(root: str, path: str, target: str) -> str:

@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from cortex.core.merge.body import marked_conflicts
@@ -22,6 +22,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
 from cortex.vault.git import changes, commit, git_cli, git_locks, merging, objects, publish_check
 from cortex.vault.git.changes import StatusEntry, UncommittedChange
+from cortex.vault.git.refusals import problem_of_file, take_all_but_refused
 
 BUSY = "still being written; the next sync takes it"
 _NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
@@ -29,10 +30,10 @@ _SUFFIXES = _NOTE_SUFFIXES | MEDIA_SUFFIXES
 _TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave beside a file
 _MAX_BYTES = 50_000_000  # of one file: hosting sites refuse 100 MB
 _HELD = "not published"
+_UNREADABLE = "cannot be read: "
 _RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
 _BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file that was left
 _WAIT_SECONDS = 1.0  # before the second look at a recent one
-_MAX_ATTEMPTS = 3  # at files that go or come while git reads them
 # What tells a repository of code.
 _MANIFEST_RE = lazy_re(
     r"pyproject\.toml|setup\.(?:py|cfg)|requirements\.txt|package\.json|deno\.jsonc?|Cargo\.toml|"
@@ -47,6 +48,9 @@ _SOURCE_RE = lazy_re(
     rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig|html?|s?css|ipynb|proto|graphql|tex|r|ps1)$"
 )
 _MIN_SOURCE_FILES = 3  # tracked, and not hidden as plugins of Obsidian are: then it is code
+
+
+_Reasons = dict[str, tuple[str, ...]]
 
 
 def why_not_shared(root: str, chosen: bool | None) -> str:
@@ -73,14 +77,16 @@ def list_committed(root: str) -> set[bytes]:
     return {path for path in paths if not _why_unfit(root, os.fsdecode(path))}
 
 
-def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[str, ...]]:
+def explain_left(root: str, paths: Iterable[str], why: str, refused: Container[str]) -> _Reasons:
     """Reason -> the changed paths of people that were not committed for it; `why` for all of them
-    where none are taken. Without what `list_held` names."""
+    where none are taken. Without what git `refused`, and what `list_held` names."""
     found: dict[str, list[str]] = {}
     for path in paths:
         reason = why and f"yours to commit: {why}"
         if not reason:
-            entries = changes.list_status(root, (path,))
+            listed = changes.list_status(root, (path,))
+            if not (entries := [one for one in listed if one.path not in refused]):
+                continue
             known = objects.read_blobs(root, [one.blob for one in entries])
             reasons = [_why_left(root, one, known) for one in entries]
             is_recent = time.time() - _changed_at(root, path) < _BUSY_SECONDS
@@ -104,37 +110,41 @@ def commit_notes(
     check_removed: Callable[[list[bytes]], None],
     *,
     wait: bool,
-) -> str:
-    """Commit people's files that are quiet; none of the paths in `ours`. Returns the message; empty
-    where there was nothing.
+) -> tuple[list[str], dict[str, Problem]]:
+    """Commit people's files that are quiet; none of the paths in `ours`. Returns the messages, and
+    what git or a person's hook refused, by path.
 
     `check_removed` gets the paths that are gone, not moved, and raises to stop it. With `wait` a
-    file that changed just now is looked at a second time. Raises `CortexError` where git or a
-    person's hook declines.
+    file that changed just now is looked at a second time. Raises `CortexError` where every commit is
+    declined.
     """
     known = {one.path for one in ours}
-    entries = {one.path: one for one in _list_shareable(root) if one.path not in known}
+    shareable, unreadable = _list_shareable(root)
+    entries = {one.path: one for one in shareable if one.path not in known}
     stamps = _quiet_stamps(root, entries.values(), wait=wait) if entries else {}
     if not stamps:
-        return ""
+        return [], unreadable
     with commit.repository_lock(root):
         commit.check_unblocked(root)
-        for _ in range(_MAX_ATTEMPTS):
-            staged = {os.fsdecode(one.path) for one in objects.list_staged(root)}  # meanwhile
-            stamps = {path: one for path, one in stamps.items() if path not in staged}
-            if not stamps:  # without a path git would add everything
-                break
-            index = _copy_index(root)
-            try:
-                ran = _run(root, index, ["add", "--all", "--ignore-errors"], sorted(stamps))
-                stamps = {path: one for path, one in stamps.items() if _stamp(root, path) == one}
-                if ran.code and not _run(root, index, ["diff", "--cached", "--quiet"]).code:
-                    continue  # one of them came or went meanwhile, and git took none
-                return _commit_index(root, index, stamps, check_removed)
-            finally:
-                with suppress(FileNotFoundError):
-                    os.unlink(index)
-    return ""
+        staged = {os.fsdecode(one.path) for one in objects.list_staged(root)}  # meanwhile
+        stamps = {path: one for path, one in stamps.items() if path not in staged}
+        index = _copy_index(root)
+
+        def add(paths: list[str]) -> None:
+            if (ran := _run(root, index, ["add", "--all"], paths)).code:
+                raise commit.declined_error(root, ran, "add")
+
+        try:
+            refused = take_all_but_refused(root, sorted(stamps), add) if stamps else {}
+            stamps = {path: one for path, one in stamps.items() if _stamp(root, path) == one}
+            # What came or went meanwhile may have been refused for that.
+            refused = {path: one for path, one in refused.items() if path in stamps}
+            quiet = {path: one for path, one in stamps.items() if path not in refused}
+            messages, more = _commit_index(root, index, quiet, check_removed)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(index)
+    return messages, {**unreadable, **refused, **more}
 
 
 def update_index_to_head(root: str, *, only_after_crash: bool = False) -> None:
@@ -196,29 +206,40 @@ def _run(
 
 def _commit_index(
     root: str, index: str, stamps: dict[str, _Stamp], check_removed: Callable[[list[bytes]], None]
-) -> str:
-    """Commit what the copy of the index holds of these paths. Returns the message."""
+) -> tuple[list[str], dict[str, Problem]]:
+    """Commit what the copy of the index holds of these paths. Returns the messages, and what was
+    refused."""
     tree = "HEAD" if git_cli.has_commit(root) else objects.empty_tree(root)
     quiet = {os.fsencode(path) for path in stamps}
     changes = objects.list_staged(root, index)
     torn = {one.path: one.head_entry for one in changes if one.path not in quiet}
     commit.set_index_entries(root, torn, index)
-    paths = sorted(os.fsdecode(one.path) for one in changes if one.path in quiet)
+    left = [one for one in changes if one.path in quiet]
+    paths = sorted(os.fsdecode(one.path) for one in left)
     if same := sorted(path for path in stamps.keys() - set(paths) if stamps[path]):
         # Line ends alone: git takes them off, and shows them until it has looked.
         words = ["add", *commit.PATHS_FROM_STDIN]
         git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(same))
     if not paths:
-        return ""
+        return [], {}
     words = ["diff-index", "--cached", "-M", "--diff-filter=D", "--name-only", "-z", tree, "--"]
     gone = _run(root, index, words).stdout.split(b"\0")
     check_removed([path for path in gone if path])
-    message = _format_message(paths)
-    ran = _run(root, index, ["commit", "--quiet", "--no-edit", f"--message={message}"], hooks=True)
-    if ran.code:
-        raise commit.declined_error(root, ran, "commit")
-    update_index_to_head(root)
-    return message
+    messages = []
+
+    def take(some: list[str]) -> None:
+        names = {os.fsencode(path) for path in some}
+        mine = {one.path: one.index_entry if one.path in names else one.head_entry for one in left}
+        commit.set_index_entries(root, mine, index)
+        message = _format_message(some)
+        words = ["commit", "--quiet", "--no-edit", f"--message={message}"]
+        if (ran := _run(root, index, words, hooks=True)).code:
+            raise commit.declined_error(root, ran, "commit")
+        messages.append(message)
+        left[:] = [one for one in left if one.path not in names]
+        update_index_to_head(root)
+
+    return messages, take_all_but_refused(root, paths, take)
 
 
 def _format_message(paths: Sequence[str]) -> str:
@@ -263,12 +284,14 @@ def _changed_at(root: str, path: str) -> float:
             path = os.path.dirname(path)
 
 
-def _list_shareable(root: str) -> list[StatusEntry]:
-    """What people changed and may be committed, quiet or not."""
+def _list_shareable(root: str) -> tuple[list[StatusEntry], dict[str, Problem]]:
+    """What people changed and may be committed, quiet or not; and what cannot be read, by path."""
     entries = changes.list_status(root, (".",))
     staged = {one.path for one in entries if one.is_staged}  # with a new file there, perhaps
     known = objects.read_blobs(root, [one.blob for one in entries if one.kind == "M"])
-    return [one for one in entries if one.path not in staged and not _why_left(root, one, known)]
+    left = [(one, _why_left(root, one, known)) for one in entries if one.path not in staged]
+    unreadable = (problem_of_file(one.path, why) for one, why in left if _UNREADABLE in why)
+    return [one for one, why in left if not why], {one.where: one for one in unreadable}
 
 
 def _why_left(root: str, one: StatusEntry, known: Mapping[str, bytes]) -> str:
@@ -283,7 +306,7 @@ def _why_left(root: str, one: StatusEntry, known: Mapping[str, bytes]) -> str:
     except (FileNotFoundError, NotFoundError):
         return "" if one.mode.startswith(b"100") else "was a link; git rm and git commit take it"
     except (CortexError, OSError) as error:
-        return f"cannot be read: {error}"
+        return f"{_UNREADABLE}{error}"
 
 
 def _content_fault(root: str, path: str, before: bytes | None) -> str:

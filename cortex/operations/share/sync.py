@@ -43,11 +43,14 @@ from cortex.vault.git import (
     merging,
     objects,
     publish_check,
+    refusals,
     remotes,
     rewrite,
 )
 from cortex.vault.git.changes import UncommittedChange
+from cortex.vault.git.commit import NOTHING_COMMITTED
 from cortex.vault.git.merging import MergeState
+from cortex.vault.git.refusals import DeclinedError
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
@@ -73,6 +76,7 @@ class SyncResult(NamedTuple):
     left: tuple[str, ...]  # changed files and new folders of the vault that were not committed
     left_because: dict[str, tuple[str, ...]]  # the same by reason
     held: tuple[Problem, ...]  # what would be published for the first time, and was held back
+    refused: tuple[Problem, ...]  # files that git, or a hook, did not take
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
@@ -96,7 +100,7 @@ def sync(
 
     What would be published for the first time is checked. A file or a new line that looks like a
     secret is held back, and so are notes with scope: personal or scope: global, except in your own
-    vault. Each is named; the rest is published, and the exit code is 1.
+    vault. So is a file that git or a hook refuses. Each is named; the rest is published, exit code 1.
 
     Git's settings decide whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
     cannot merge are merged field by field. Lines that both sides changed wait for you: remove the
@@ -157,6 +161,7 @@ class _SyncRun:
         self.resolved = self.merge.resolved
         self.problems: dict[str, Problem] = {}
         self.withheld: dict[str, Problem] = {}
+        self.refused: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
         # Why people's own notes stay behind; empty: they do not.
         self.notes_left = "--only-records" if only_records else "nothing was committed"
@@ -202,7 +207,7 @@ class _SyncRun:
     def _build_result(self, trouble: str, hint: str) -> SyncResult:
         mine = changes.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = changes.list_foreign_changes(self.root, mine) if not self.merge.waiting else []
-        because = people_notes.explain_left(self.root, left, self.notes_left)
+        because = people_notes.explain_left(self.root, left, self.notes_left, self.refused)
         withheld = people_notes.list_held(self.root, [] if self.notes_left else left)
         self.withheld |= {problem.where: problem for problem in withheld}
         problems = {one.where: one for one in settings.load(self.root).problems} | self.problems
@@ -210,6 +215,7 @@ class _SyncRun:
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
             self.merge.waiting, tuple(left), because, tuple(self.withheld.values()),
+            tuple(self.refused.values()),
             tuple(problems.values()), trouble, hint,
         )  # fmt: skip
 
@@ -246,24 +252,37 @@ class _SyncRun:
         message = ""
         if squashed := merging.waiting_squash_message(self.root):
             message = f"{commit.format_message(one.path for one in changed)}\n\n{squashed}"
-        kept = commit.commit_changes(self.root, changed, message)
+        declined = None
+        try:
+            kept = commit.commit_changes(self.root, changed, message)
+        except DeclinedError as error:
+            declined, paths = error, [one.path for one in changed]
+            refused = tuple(refusals.problem_of_file(path, error.message) for path in paths)
+            kept = NOTHING_COMMITTED._replace(refused=refused)
         # What an earlier commit of this sync left out may have been merged away since.
         for problem in self._left_out:
             self.problems.pop(problem.where, None)
             self.withheld.pop(problem.where, None)
-        self._left_out = kept.problems + kept.withheld
+        self._left_out = kept.problems + kept.withheld + kept.refused
         self.withheld |= {problem.where: problem for problem in kept.withheld}
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message.partition("\n")[0])
         else:
             self._uncommitted = changed
+        self.refused = {one.where: one for one in kept.refused}
         if not self.notes_left:
-            message = people_notes.commit_notes(
+            messages, theirs = people_notes.commit_notes(
                 self.root, changed, self._removal_limit().check, wait=self._may_wait
             )
             self._may_wait = False
-            self.commits += [message] if message else []
+            self.commits += messages
+            self.refused |= theirs
+            declined = None if messages else declined  # it is not every commit
+        if declined:
+            raise declined
+        if not self.only_records:
+            refusals.remember(self.root, self.refused.values())
 
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""

@@ -24,6 +24,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout, settings, settings_text
 from cortex.vault.git import changes, checkout, git_cli, git_locks, objects, publish_check
 from cortex.vault.git.changes import UncommittedChange
+from cortex.vault.git.refusals import DeclinedError, take_all_but_refused
 from cortex.vault.layout import layout_of
 from cortex.vault.private import lock
 
@@ -53,6 +54,7 @@ class CommitResult(NamedTuple):
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
     withheld: tuple[Problem, ...] = ()  # would be published for the first time, and must not be
+    refused: tuple[Problem, ...] = ()  # git, or a hook, did not take
 
 
 NOTHING_COMMITTED = CommitResult("", "", (), ())
@@ -126,7 +128,8 @@ def commit_changes(
 ) -> CommitResult:
     """Commit these changes. The result names also what was left out: ignored and missing files, links,
     half a move, notes with conflict markers or unreadable frontmatter, secrets. Without `message` one
-    is made from the changes. Raises `CortexError` if git or a hook declines; the index is then as before."""
+    is made from the changes. Raises `DeclinedError` if git or a hook declines all; the index is then as
+    before."""
     if not wanted:
         return NOTHING_COMMITTED
     check_unblocked(root)
@@ -169,7 +172,7 @@ def set_index_entries(root: str, entries: Mapping[bytes, bytes], index: str = ""
 
 
 def declined_error(root: str, result: git_cli.GitResult, verb: str) -> CortexError:
-    """The error for a commit or merge that git did not make."""
+    """The error for what git did not take; `DeclinedError` where that may be one file's fault."""
     if _NO_IDENTITY_RE.search(result.stderr):
         hint = 'git config user.name "Your Name" && git config user.email you@example.org'
         return CortexError("git does not know who commits", hint)
@@ -180,8 +183,9 @@ def declined_error(root: str, result: git_cli.GitResult, verb: str) -> CortexErr
         output = f"{result.stderr} {result.stdout.decode('utf-8', 'replace')}"
         reason = " ".join(output.split())[:300] or f"exit code {result.code}"
         message = f"a hook of this repository ({', '.join(hooks)}) declined the {verb}: {reason}"
-        return CortexError(message, "mend what it names, then run the command again")
-    return git_cli.command_error(verb, result, root)
+        return DeclinedError(message, "mend what it names, then run the command again")
+    error = git_cli.command_error(verb, result, root)
+    return git_cli.system_error(result, root) or DeclinedError(error.message, error.hint)
 
 
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:
@@ -195,9 +199,19 @@ def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str
     named = {one.path for one in sound} - ignored
     whole = [one for one in sound if not one.moved_with or one.moved_with in named]
     paths = [one.path for one in whole if one.path in named]
-    result, gone = _commit_paths(root, paths, message) if paths else (NOTHING_COMMITTED, [])
+    done: list[CommitResult] = []
+    gone: list[str] = []
+
+    def take(some: list[str]) -> None:
+        result, missing = _commit_paths(root, some, message)
+        done.extend([result] if result.id else [])
+        gone.extend(missing)
+
+    refused = take_all_but_refused(root, paths, take) if paths else {}
     problems += [Problem(path, "is gone again", "") for path in gone]
-    return result._replace(problems=tuple(problems), withheld=tuple(withheld))
+    left = tuple(problems), tuple(withheld), tuple(refused.values())
+    taken = tuple(path for one in done for path in one.paths)
+    return CommitResult(*(done[-1] if done else NOTHING_COMMITTED)[:2], taken, *left)
 
 
 def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResult, list[str]]:
