@@ -15,6 +15,7 @@ SHARDS = [
     b"---\n", b"---\r\n", b"---", b"----\n", b"...\n", b"\xef\xbb\xbf", b"title: x\n", b"on: off\n", b"12:30\n", b"1: a\n", b"a: &x 1\n",
     b"b: *x\n", b"tags: #a #b\n", b"up: [[Note]]\n", b"t: {{date}}\n", b"a: [\n", b"- a\n", b"\n", b"\r", b"text\n", b"<<<<<<< HEAD\n", b"\xff\xfe",
     b"\0", b"  indented: x\n", b"a: |\n  ---\n", b"\xe2\x80\xa8", b"key:: value\n", "naïve é\n".encode(), b"a: 'x\n", b"\tb: c\n", b"# h\n", b"a: b: c\n",
+    b"+++\n", b"+++\r\n", b't = "x"\n', b"d = 2026-02-03\n", b"[a]\n", b'{"a": 1}\n', b'{"a": [\n', b"]}\n",
 ]  # fmt: skip
 anything = st.one_of(
     st.binary(max_size=300), st.lists(st.sampled_from(SHARDS), max_size=12).map(b"".join)
@@ -52,6 +53,17 @@ READ = {
     "a rule at the top": (b"---\n\ntext\n\n---\nmore", {}),
     "four dashes": (b"----\ntitle: x\n----\n", {}),
     "a blank line first": (b"\n---\ntitle: x\n---\n", {}),
+    "TOML": (b'+++\ntitle = "x"\ntags = ["a"]\ndate = 2026-02-03\nat = 2026-11-10T23:30:00+02:00\nn = 7\ndraft = true\n+++\nbody',
+             {"title": "x", "tags": ["a"], "date": "2026-02-03", "at": "2026-11-10T23:30:00+02:00", "n": "7", "draft": True}),
+    "TOML with a BOM and CRLF": (b'\xef\xbb\xbf+++\r\ntitle = "x"\r\n+++\r\nbody', {"title": "x"}),
+    "Zola's tags, and an id, which only YAML gives a note": (b'+++\nid = "x"\n[taxonomies]\ntags = ["a"]\n+++\n', {"tags": ["a"], "taxonomies": {"tags": ["a"]}}),
+    "a JSON object": (b'{\n"title": "x\\ud800", "n": 1.10, "a": null\n}\n\nbody', {"title": "x?", "n": "1.10", "a": None}),
+    "an object on every line": (b'{"a": 1}\n{"b": 2}\n', {}),
+    "a template's sign at the top": (b"{{date}}\n", {}),
+    "three plus signs": (b"+++\ntext\n", {}),
+    "a second block": (b"---\ntags: [a]\nup: x\n---\n---\ntags: b\nup: y\ntitle: z\n---\nbody", {"tags": ["a", "b"], "up": "x", "title": "z"}),
+    "two rules with text between, below a block": (b"---\na: b\n---\n---\nprose\n---\n", {"a": "b"}),
+    "a second block below that of a record": (b"---\nprovenance:\n  events: [x]\n---\n---\na: b\n---\n", {"provenance": {"events": ["x"]}}),
     "a rule in a block scalar": (b"---\na: |\n  x\n  ---\n  y\n---\n", {"a": "x\n---\ny\n"}),
 }  # fmt: skip
 
@@ -81,6 +93,14 @@ BROKEN = {
     "over 1,000 lines": (b"---\n" + b"- a\n" * 1200 + b"---\ntext", 1, "1000 lines"),
     "a key twice": (b"---\na: 1\nb: 2\na: 3\n---\ntext", 4, "twice"),
     "tags that are a comment": (b"---\na: 1\ntags: #x #y\n---\ntext", 3, "comment"),
+    "TOML without an end": (b'+++\ntitle = "x"\ntext', 1, "no closing"),
+    "TOML with a quote missing": (b'+++\na = 1\ntitle = "x\n+++\ntext', 3, "Illegal character"),
+    "TOML that is too deep": (b"+++\na = " + b"[" * 30000 + b"\n+++\ntext", 1, "nested too deeply"),
+    "a wall of dots": (b"+++\n" + b"a." * 30000 + b"a = 1\n+++\ntext", 1, "too many dots"),
+    "JSON with a comma too many": (b'{"a": 1,\n"b": [1,]}\ntext', 2, "Expecting value"),
+    "JSON that is too deep": (b'{"a": ' + b"[" * 60000 + b"\ntext", 1, "recursion"),
+    "JSON with too many brackets": (b'{"a": [' + b"[]," * 300 + b"[]]}\ntext", 1, "too many brackets"),
+    "a second block that is no YAML": (b"---\na: b\n---\n---\nc: *d\n---\ntext", 5, "alias"),
     "not UTF-8": (b"---\na: b\n---\nna\xefve", 4, "not UTF-8"),
 }  # fmt: skip
 
@@ -96,6 +116,20 @@ def test_a_broken_note_is_a_problem_with_its_line_and_its_text_is_there(case: st
     assert note.text.endswith(("text", "na\ufffdve"))
     with pytest.raises(InvalidInputError):
         notes.read_strict(data, "n.md")
+
+
+@pytest.mark.parametrize("data", [b'+++\ntitle = "x"\n+++\n', b'{"title": "x"}\n'])
+def test_properties_in_another_notation_are_read_and_never_written(data: bytes) -> None:
+    assert notes.read(data).title == "x"
+    with pytest.raises(InvalidInputError, match="only read"):
+        notes.read_strict(data, "n.md")
+
+
+@pytest.mark.parametrize(
+    "data", [b'+++\nscope = "personal"\nx =\n+++\n', b'{"scope": "personal",,}\n']
+)
+def test_a_scope_in_broken_properties_of_another_notation_counts(data: bytes) -> None:
+    assert notes.scope_of_one_person(notes.read(data)) == "personal"
 
 
 def test_a_note_that_is_no_yaml_still_has_its_plain_fields_to_be_found_by() -> None:

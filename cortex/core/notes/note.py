@@ -23,7 +23,11 @@ BOM = yaml_lines.BOM
 MAX_BYTES_WITHOUT_EVENTS = yaml_lines.MAX_BYTES_WITHOUT_EVENTS
 MAX_FRONTMATTER_BYTES = yaml_lines.MAX_FRONTMATTER_BYTES
 _EOL_RE = lazy_re(rb"\r\n|\n|\r")
-_SCOPE_RE = lazy_re(rb"^scope:[\s\[\"'-]*(personal|global)\b", re.MULTILINE | re.IGNORECASE)
+_SCOPE_RE = lazy_re(
+    rb"^[ \t{]*[\"']?scope[\"']?[ \t]*[:=][\s\[\"'-]*(personal|global)\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_KEY_RE = lazy_re(rb"[A-Za-z_][\w-]{0,100}[ \t]*:\s")
 _CONFLICT_MARKER_RE = lazy_re(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _SIMPLE_FIELD_RE = lazy_re(
     r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
@@ -43,6 +47,7 @@ _SPLIT_PROBLEMS = {
         "move text below the closing ---",
     ),
 }
+_MEND_HINT = "mend the line; the text is searched meanwhile"
 _UTF16 = (
     "UTF-16, not UTF-8",
     "save the note as UTF-8; until then its text is searched and its frontmatter is not",
@@ -61,7 +66,7 @@ class Note(NamedTuple):
     bom: bytes
     opening_fence: bytes  # the first fence line; empty when the note has no frontmatter
     frontmatter: bytes  # the lines between the fences
-    closing_fence: bytes
+    closing_fence: bytes  # with a second block directly below, which is read like the first
     body: bytes
     fields: Fields
     problems: tuple[Problem, ...]
@@ -129,13 +134,23 @@ def read(data: bytes, where: str = "") -> Note:
     parts = split_note(data[len(bom) :])
     problems = [Problem(f"{where}:1", *_SPLIT_PROBLEMS[parts.error])] if parts.error else []
     fields = _parse_fields(parts.frontmatter, where, problems) if parts.opening_fence else {}
+    if not parts.opening_fence and parts.body.startswith((b"+++", b"{")):
+        from cortex.core.notes import foreign_fields  # noqa: PLC0415  5 ms, and hardly a note needs it
+
+        try:
+            parts, fields = foreign_fields.split_foreign(parts.body)
+        except FrontmatterError as error:
+            message = f"the properties at the top cannot be read: {error.message}"
+            problems.append(Problem(f"{where}:{error.line}", message, _MEND_HINT))
     if data.startswith(UTF16_BOMS):
         problems.append(Problem(where, *_UTF16))
     elif b"\0" in data:
         problems.append(Problem(where, *_BINARY))
     else:
         problems += _encoding_problems(data, where)
-    return Note(bom, *parts[:4], fields, tuple(problems))
+    note = Note(bom, *parts[:4], fields, tuple(problems))
+    is_doubled = parts.opening_fence and parts.body.startswith(b"---")
+    return _with_second_block(note, where) if is_doubled else note
 
 
 def write(note: Note) -> bytes:
@@ -148,6 +163,9 @@ def read_strict(data: bytes, where: str) -> Note:
     if note.problems:
         problem = note.problems[0]
         raise InvalidInputError(f"{problem.where}: {problem.message}", problem.hint)
+    if note.opening_fence[:1] in (b"+", b"{"):
+        hint = "edit it yourself, or write them as YAML between lines of ---"
+        raise InvalidInputError(f"{where} has TOML or JSON properties, which are only read", hint)
     return note
 
 
@@ -159,7 +177,7 @@ def scope_of_one_person(note: Note) -> str:
     says nothing.
     """
     said = {one.strip().lower() for one in note.get_list("scope")}
-    unclosed = note.body if note.body.startswith(b"---") else b""
+    unclosed = note.body if note.body.startswith((b"---", b"+++", b"{")) else b""
     if note.problems and (found := _SCOPE_RE.search(note.frontmatter or unclosed)):
         said.add(found[1].decode().lower())
     is_old_record = bool(note.provenance()[0]) and bool(note.get("title"))
@@ -209,9 +227,28 @@ def insert_body_line(note: Note, line: str, before: int) -> Note:
     return note._replace(body=b"".join(lines))
 
 
-def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
+def _with_second_block(note: Note, where: str) -> Note:
+    """The note with the fields of a block that a program put directly below its own. What Cortex
+    wrote has none: there it is text."""
+    second, problems = split_note(note.body), list(note.problems)
+    is_ours = note.provenance()[0] or is_event_id(note.get("id"))
+    if is_ours or not _KEY_RE.match(second.frontmatter):
+        return note
+    fields = _parse_fields(second.frontmatter, where, problems, note.body_start_line)
+    if len(problems) > len(note.problems) or not fields:
+        return note._replace(problems=tuple(problems))
+    below, fields = note._replace(fields=fields), {**fields, **note.fields}
+    for key in {"tags", "aliases"} & fields.keys():
+        fields[key] = [*note.get_list(key), *below.get_list(key)]
+    closing = note.closing_fence + b"".join(second[:3])
+    return note._replace(closing_fence=closing, body=second.body, fields=fields)
+
+
+def _parse_fields(block: bytes, where: str, problems: list[Problem], begin: int = 1) -> Fields:
+    """The fields of a block whose opening fence is the line `begin` of the file."""
+
     def add(line: int, message: str, hint: str) -> None:
-        problems.append(Problem(f"{where}:{line + 1}", message, hint))
+        problems.append(Problem(f"{where}:{begin + line}", message, hint))
 
     try:
         text = block.decode()
@@ -228,7 +265,7 @@ def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
     try:
         fields, complaints = load_fields(text)
     except FrontmatterError as error:
-        hint = "mend the line; the text is searched meanwhile"
+        hint = _MEND_HINT
         if "mapping values" in error.message:
             hint = "put the value in quotes"
         add(error.line, f"the frontmatter cannot be read: {error.message}", hint)
