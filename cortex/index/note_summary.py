@@ -251,7 +251,7 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
     if entries := note.fields.get("merge_conflicts"):
         listed = entries if isinstance(entries, list) else [entries]
         if all(isinstance(one, dict) and one.get("field") == "text" for one in listed):
-            message = "was saved twice with two texts; a merge kept the later one"
+            message = "was kept twice with two texts, of which it has one"
             id_ = note.get("id") or path
             reviewed = cortex_command("revise", id_, "--reviewed")
             hint = f"{cortex_command('history', id_)} shows both; {reviewed} when you have looked"

@@ -264,3 +264,97 @@ def test_minutes_that_are_captured_again_on_another_day_make_nothing_new(vault, 
         normalize(vault, caller._replace(now=now))
     made = [path.name for path in Path(vault.root, "records").rglob("*.md")]
     assert len(made) == 2, made
+
+
+def again(
+    vault: Vault, caller: Caller, *pairs: tuple[str, str], now: str = "2026-11-21T09:00:00Z"
+) -> None:
+    """Capture the minutes of the boiler room again, with these replacements."""
+    text = MINUTES
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    caller = caller._replace(now=now)
+    capture(vault, caller, text, type="meeting", project="house")
+    normalize(vault, caller)
+
+
+def statuses(vault: Vault) -> dict[str, str]:
+    """The title of each record but the meeting's, with its status."""
+    read = map(
+        notes.read, (data for path, data in records(vault).items() if "/meeting/" not in path)
+    )
+    return {note.title: note.get("status") or "active" for note in read}
+
+
+def test_minutes_captured_again_are_a_new_version_of_one_meeting(boiler, caller):
+    done(boiler, caller, record_with(boiler, "measure the pressure").get("id"))
+    before = records(boiler)
+    again(
+        boiler, caller, ("order the valves by Friday", "order six valves by Friday"), ("Ben, Chidi", "Ben, Cleo"),
+        ("- Chidi: call the chimney sweep", "- [ ] Cleo: buy a torch"),
+    )  # fmt: skip
+    assert statuses(boiler) == {
+        "The old pump stays until spring": "active",
+        "Order six valves by Friday": "open",
+        "Measure the pressure": "done",
+        "Buy a torch": "open",
+        "Call the chimney sweep": "archived",
+        "Who pays for the scaffold?": "active",
+    }
+    meeting = notes.read(meeting_file(boiler).read_bytes())
+    assert "- [ ] Cleo: buy a torch" in meeting.text
+    assert "- [x] Ben to measure the pressure" in meeting.text
+    assert meeting.get_list("attendees") == ("Ada Byrne", "Ben", "Cleo")
+    assert len(meeting.provenance()[0]) == 2
+    same = [path for path, data in before.items() if records(boiler)[path] == data]
+    assert len(same) == 3  # the decision, the question and what is done
+    gone = record_with(boiler, "call the chimney sweep")
+    assert "no longer tell it" in gone.get("archived_because")
+    after = records(boiler)
+    normalize(boiler, caller)
+    heal(boiler, caller)
+    assert records(boiler) == after
+
+
+def test_a_third_version_takes_back_what_the_second_changed(boiler, caller):
+    again(boiler, caller, ("order the valves", "order six valves"))
+    again(boiler, caller, ("- The old pump stays until spring\n", ""), now="2026-11-22T09:00:00Z")
+    assert record_with(boiler, "order the valves").get("status") == "open"
+    assert record_with(boiler, "old pump").get("status") == "archived"
+    assert len(list(Path(boiler.root, "records/meeting").iterdir())) == 1
+
+
+def test_what_a_person_has_edited_stays_and_the_other_text_is_named(boiler, caller, cortex):
+    edit(boiler, ("until spring", "until May"))
+    heal(boiler, caller)
+    again(boiler, caller, ("- Chidi: call the chimney sweep\n", ""))
+    assert "until May" in meeting_file(boiler).read_text()
+    assert record_with(boiler, "call the chimney sweep").get("status") == "open"
+    assert record_with(boiler, "until May").get("type") == "decision"
+    (event,) = Path(boiler.root).glob("events/2026/11/20261121*.md")
+    assert event.stem in meeting_file(boiler).read_text()
+    assert (
+        f"cortex history {notes.read(meeting_file(boiler).read_bytes()).get('id')} shows both"
+        in cortex("doctor").stdout
+    )
+
+
+def test_two_clones_that_capture_one_version_agree(boiler, caller, tmp_path):
+    clone = Vault(str(tmp_path / "clone"))
+    shutil.copytree(boiler.root, clone.root)
+    pairs = (
+        ("- Chidi: call the chimney sweep\n", "- [ ] Cleo: buy a torch\n- Ada: call the mayor\n"),
+    )
+    again(boiler, caller, *pairs)
+    again(clone, caller, *pairs, now="2026-11-22T09:00:00Z")
+    assert records(boiler).keys() == records(clone).keys()
+    assert statuses(boiler) == statuses(clone)
+
+
+def test_two_meetings_of_one_title_and_day_with_nothing_in_common_are_two(boiler, caller):
+    text = "# Boiler room, 3 November 2026\n\nAttendees: Ada Byrne, Ben, Chidi\n\n## Decisions\n\n- We paint the door\n"
+    capture(boiler, caller, text, type="meeting", project="house")
+    normalize(boiler, caller)
+    assert len(list(Path(boiler.root, "records/meeting").iterdir())) == 2
+    assert record_with(boiler, "old pump").get("status") == ""

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from cortex.core.extract.candidate import TITLE_LIMIT, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
+from cortex.core.markdown.scan import scan
+from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, section_kind
 from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
-from cortex.core.minutes.note_items import child_slugs
+from cortex.core.minutes.note_items import child_slugs, done_action_ids
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
-from cortex.core.notes import note as notes
+from cortex.core.notes import edit, note as notes
 from cortex.core.notes.edit import normalized_body, with_fields, with_relation, with_title
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import redact
@@ -29,9 +32,10 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 from cortex.core.text.value import NamedTuple
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
-_MIN_LIKENESS = 0.6
+_MIN_LIKENESS, _MAX_COMPARED_LINES = 0.6, 300
 _NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
 _BOX_RE = lazy_re(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
+_TICK_RE = lazy_re(rb"(?m)^([ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX]\]")
 
 
 class Reread(NamedTuple):
@@ -129,9 +133,61 @@ def _is_of_line(note: Note, slug: str, line: MinutesLine) -> bool:
     return own.kind == line.kind and (own.text == line.text or slug == slugify(line.text))
 
 
-def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
+def reread_versions(meeting: Note, bases: Sequence[Record], children: Mapping[str, Note]) -> Reread:
+    """The changes that a `meeting` asks for that was edited, or captured again: `bases` are its records
+    as each of its events made it, oldest first. It becomes its last version unless somebody has
+    edited one before; that stays then, and says so."""
+    made = [records_of_minutes(base)[0] for base in bases]
+    bodies = [notes.read(compose_record(one).encode()).body for one in made]
+    mine = without_ticks(meeting.body)
+
+    def distance(at: int) -> tuple[int, int]:
+        return len({*mine.splitlines()} ^ {*without_ticks(bodies[at]).splitlines()}), -at
+
+    held, last = min(range(len(bases)), key=distance), len(bases) - 1
+    if held == last:
+        return reread(meeting, bases[last], children)
+    if mine != without_ticks(bodies[held]):
+        return reread(edit.with_lost_text(meeting, bases[last].events[0]), bases[held], children)
+    revised = meeting._replace(body=bodies[last])
+    if meeting.get_list("attendees") == made[held].attendees:
+        revised = with_fields(revised, {"attendees": made[last].attendees})
+    why = f"the minutes as they were captured again no longer tell it: {bases[last].events[0]}"
+    aside = {"archived_at": bases[last].created, "archived_because": why}
+    done = reread(revised, bases[last]._replace(body=bases[held].body), children, aside)
+    for id_ in done_action_ids(meeting, scan(meeting.text, meeting.body_start_line)):
+        if child := done.changed.get(id_) or children.get(id_):
+            ticked = with_tick(done.meeting, id_, child, done=True)
+            done = done._replace(meeting=ticked)
+    return done
+
+
+def is_version(before: str, after: str) -> bool:
+    """Whether minutes are of the same meeting: the others have half of the lines of the shorter ones, but
+    for some words. Headings and who was there say nothing."""
+    few, many = sorted((_lines_said(text) for text in (before, after)), key=len)
+    kept = sum(any(_likeness(line, one) >= _MIN_LIKENESS for one in many) for line in few)
+    return 2 * kept >= len(few)
+
+
+def _lines_said(text: str) -> list[str]:
+    lines = (line for line in text.splitlines() if line.strip() and line[0] != "#")
+    heads = ((line.partition(":")[0], line) for line in islice(lines, _MAX_COMPARED_LINES))
+    said = ((head, line) for head, line in heads if not section_kind(line))
+    return [
+        one for head, one in said if section_kind(head) != ATTENDEES and not DATE_KEY_RE.match(head)
+    ]
+
+
+def reread(
+    meeting: Note,
+    base: Record,
+    children: Mapping[str, Note],
+    aside: Mapping[str, str] | None = None,
+) -> Reread:
     """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
-    made it; `children` are those of its records that exist."""
+    made it; `children` are those of its records that exist. What minutes that were captured again
+    no longer tell gets the fields `aside`."""
     original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
     # What a person writes into a note stays there as it is; what is made of it is committed for all.
     minutes = parse_meeting(redact(meeting.text)[0])
@@ -177,19 +233,25 @@ def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
             result.created[id_] = record, notes.write(note)
             linked = with_relation(result.meeting, "source_of", id_)
             result = result._replace(meeting=linked)
+    for id_, note in free.items() if aside else ():
+        if _is_as_read(note, original) and note.get("status") not in DONE_STATUSES:
+            result.changed[id_] = edit.set_inactive_status(note, "archived", aside or {})
     return result
+
+
+def _likeness(one: str, other: str) -> float:
+    """What share of their words two lines have in common."""
+    words, others = (Counter(slugify(text, 400).split("-")) for text in (one, other))
+    return 2 * (words & others).total() / (words.total() + others.total())
 
 
 def _most_similar(line: MinutesLine, records: Mapping[str, Note]) -> str:
     """The id of the record whose words are most like those of an edited line, if enough are."""
-    words = Counter(slugify(line.text, 400).split("-"))
 
     def likeness(id_: str) -> float:
         text = _line_in(records[id_]).text
-        others = Counter(slugify(text, 400).split("-"))
-        if line.text.startswith(text):
-            return 1.0  # it was read while somebody was still writing it
-        return 2 * (words & others).total() / (words.total() + others.total())
+        # It may have been read while somebody was still writing it.
+        return 1.0 if line.text.startswith(text) else _likeness(line.text, text)
 
     alike = [id_ for id_, note in records.items() if note.get("type") == line.kind]
     best = max(alike, key=lambda id_: (likeness(id_), id_), default="")
@@ -223,6 +285,11 @@ def _with_alias(meeting: Note, id_: str, text: str) -> Note:
     link = re.compile(rb"\[\[" + re.escape(id_.encode()) + rb"(?:\|[^\[\]\n]*)?\]\]")
     block = link.sub(lambda _: f"[[{id_}|{alias}]]".encode(), meeting.frontmatter)
     return notes.read(notes.write(meeting._replace(frontmatter=block)))
+
+
+def without_ticks(body: bytes) -> bytes:
+    """The text of minutes as it is compared: of an action that is done the box is ticked."""
+    return _TICK_RE.sub(rb"\1[ ]", body)
 
 
 def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from cortex.core.extract.candidate import LeadingPhrases
@@ -78,6 +79,9 @@ class ExistingRecords:
         self.paths_by_session: dict[str, list[str]] = {}  # session -> its records
         # (type, project, digest) -> (seconds, path, title) of current records.
         self._duplicate_candidates: dict[tuple[str, str, str], list[tuple[float, str, str]]] = {}
+        # (project, digest of the title, day) -> paths of current meetings; their texts, as asked for.
+        self.meetings_by_name: dict[tuple[str, str, str], list[str]] = {}
+        self.read_text: Callable[[str], str] = lambda _: ""
         self._last_event_by_path: dict[str, str] = {}
         # Path -> digest after the latest change; empty once the record is set aside.
         self._digest_by_path: dict[str, str] = {}
@@ -98,6 +102,10 @@ class ExistingRecords:
             self.path_by_event_id.setdefault(one, path)
         self._last_event_by_path[path] = max(from_events, default="")
         self.path_by_id.setdefault(id_, path)
+        if digest_ and type_ == "meeting":
+            self.meetings_by_name.setdefault((project, text_digest(title), at[:10]), []).append(
+                path
+            )
         if digest_ and (seconds := parse_timestamp(at)) is not None:
             self._duplicate_candidates.setdefault((type_, project, digest_), []).append(
                 (seconds, path, title)
@@ -134,9 +142,10 @@ class ExistingRecords:
         path = change.path
         if isinstance(change, CreateNote):
             record = change.record
+            at = (record.type == "meeting" and record.date) or record.created
             self.add(
                 path=path, id_=record.id, type_=record.type, project=record.project,
-                at=record.created, title=record.title, from_events=(event.id,),
+                at=at, title=record.title, from_events=(event.id,),
                 digest_="" if record.type == "session" else content_digest(record.title, record.body),
             )  # fmt: skip
             return

@@ -251,14 +251,18 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
-    from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
+    from cortex.core.minutes.records import is_version, records_of_minutes  # noqa: PLC0415
 
     twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
     records = records_of_minutes(base_record(event))
-    # Whatever came of a twin is there, or somebody has removed it. A crash may have left the
-    # meeting of this very event, and not all of its records.
-    if twin and twin != known.path_by_id.get(records[0].id):
-        return [AddProvenance(twin, event)]
+    # What came of a twin, or of an earlier version, is there, is removed, or is brought up to date when
+    # the minutes are read again. A crash may have left the meeting of this very event, and not all
+    # of its records.
+    own, day = known.path_by_id.get(records[0].id), records[0].date or event.at[:10]
+    named = known.meetings_by_name.get((event.project, text_digest(records[0].title), day), [])
+    for path in [twin] if twin else [] if event.imported_from else named:
+        if path != own and (twin or is_version(known.read_text(path), event.text)):
+            return [AddProvenance(path, event)]
     return [_change_for_record(one, event, known) for one in records]
 
 

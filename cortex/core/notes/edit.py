@@ -222,6 +222,13 @@ def with_body(note: Note, text: str) -> Note:
     return note._replace(body=body.encode("utf-8", "surrogatepass"))
 
 
+def with_lost_text(note: Note, other: str) -> Note:
+    """The note that names the event of a text which it might say."""
+    entries, lost = note.fields.get("merge_conflicts"), {"field": "text", "other": f"[[{other}]]"}
+    known = [one for one in entries if one != lost] if isinstance(entries, list) else []
+    return with_fields(note, {"merge_conflicts": [*known, lost]})
+
+
 def without_lost_texts(note: Note) -> Note:
     """The note without the names of texts that lost in a merge: somebody has looked."""
     entries = note.fields.get("merge_conflicts")

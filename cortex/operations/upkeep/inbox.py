@@ -62,6 +62,7 @@ class InboxNormalizer:
         self.existing = known
         self.settings = settings.load(self.root)
         known.phrases = self.settings.phrases
+        known.read_text = lambda path: notes.read(read_if_there(self.root, path) or b"").text
         known.layout = self.layout = vault.layout()
         self.dry_run = dry_run
         self.normalized_ids: list[str] = []  # ids of events

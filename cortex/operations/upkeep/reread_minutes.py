@@ -30,7 +30,8 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     records changed, and what could not be read."""
     edited = query_index(vault, caller.progress, _find_edited)
     memory = {**_MEMORY.read(vault)} if edited else {}
-    waiting = [row for row in edited if memory.get(row.path) != row.digest]
+    digests = {row.path: f"{row.digest} {row.events[-1]}" for row in edited}
+    waiting = [row for row in edited if memory.get(row.path) != digests[row.path]]
     if not waiting or checkout.operation_in_progress(vault.root):
         return False, []
     settings.check_writable(vault.root)
@@ -44,34 +45,35 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
                 message = f"edited minutes were not read again: {reason_of(error)}"
                 problems.append(Problem(row.path, message, "mend that, then cortex normalize"))
             else:
-                memory[row.path] = row.digest
-    paths = {row.path for row in edited}
-    kept = {path: digest for path, digest in memory.items() if path in paths}
+                memory[row.path] = digests[row.path]
+    kept = {path: digest for path, digest in memory.items() if path in digests}
     _MEMORY.write(vault, kept)
     return changed, problems
 
 
 def _find_edited(index: IndexSession) -> list[NoteRow]:
-    """Meetings whose text is no longer that of the event that they came from."""
+    """Meetings whose text is not that of their last event."""
     rows = [row for row in index.catalogue.find(_MEETINGS, "path") if row.events]
     captured = {row.id: row.digest for row in index.catalogue.find(_EVENTS)} if rows else {}
-    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
+    return [row for row in rows if captured.get(row.events[-1], row.digest) != row.digest]
 
 
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     # markdown-it-py takes 40 ms to import; only edited minutes are worth them.
-    from cortex.core.minutes.records import reread  # noqa: PLC0415
+    from cortex.core.minutes.records import reread_versions  # noqa: PLC0415
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)
-    event_path = vault.layout().event(row.events[0])
-    event = parse_event(files.read(vault.root, event_path), event_path)
+    events = []
+    for path in map(vault.layout().event, row.events):
+        event = parse_event(files.read(vault.root, path), path)
+        events.append(base_record(event._replace(project=row.project)))
     ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
     wanted = KNOWLEDGE._replace(ids=set(ids))
     rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"))
     paths = {each.id: each.path for each in rows}
     children = {id_: notes.read_strict(files.read(vault.root, at), at) for id_, at in paths.items()}
-    done = reread(meeting, base_record(event._replace(project=row.project)), children)
+    done = reread_versions(meeting, events, children)
     after = notes.write(done.meeting)
     if not done.created and not done.changed and after == before:
         return False
