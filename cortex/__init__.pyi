@@ -107,6 +107,9 @@ class Vault:
     ) -> RecordChange:
         """Archive a record, by its name or by words that describe it."""
 
+    def backlinks(self, note: str, *, number: int = 50) -> Listing[Hit]:
+        """Show which notes link to a note, with the lines."""
+
     def brief(
         self,
         *,
@@ -199,7 +202,16 @@ class Vault:
         *,
         note: str = "",
         kind: Literal[
-            "file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error"
+            "file",
+            "url",
+            "package",
+            "symbol",
+            "person",
+            "env_var",
+            "cli_flag",
+            "version",
+            "error",
+            "tag",
         ]
         | Literal[""] = "",
         number: int = 20,
@@ -328,6 +340,9 @@ class Vault:
 
     def merge(self, base: str, ours: str, theirs: str, *, explain: bool = False) -> MergeResult:
         """Merge three versions of a record as git would with Cortex."""
+
+    def mv(self, old: str, new: str, *, dry_run: bool = False) -> RecordChange:
+        """Rename or move a note, and change every link to it."""
 
     def new(
         self,

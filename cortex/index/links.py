@@ -7,6 +7,7 @@ when it is queried, for the queried notes only.
 from __future__ import annotations
 
 import os
+import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,15 +15,18 @@ from contextlib import suppress
 from cortex.core.model.relation import (
     LINK_KIND,
     Edge,
+    LinkCandidate,
     NameResolver,
     basename_key,
     kind_of_inverse,
     link_key,
 )
 from cortex.core.text.value import NamedTuple
+from cortex.index import file_scan
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
-from cortex.vault import private
+from cortex.vault import files, private
+from cortex.vault.git import checkout, git_cli
 
 _MAX_CACHE_BYTES = 1 << 28  # bytes
 
@@ -177,6 +181,15 @@ class LinkGraph:
         called = self._catalogue.notes_named(new)
         for key in new:
             self._bearers_by_key[key] = NameResolver(called[key]) if key in called else None
+
+
+def list_candidates(root: str, rows: Mapping[str, NoteRow]) -> list[LinkCandidate]:
+    """Every file to which a link can lead, also what search leaves out, with the ids of `rows`."""
+    ignored = git_cli.list_ignored(root) if checkout.is_in_repository(root) else ()
+    folders = file_scan.scan_vault(root, (), ignored, time.time_ns()).folders
+    listed = (f"{one}{name}" for one in folders for name in files.list_names(root, one[:-1]))
+    paths = {*listed}.difference(one[:-1] for one in folders)
+    return [LinkCandidate(0, one, rows[one].id if one in rows else one) for one in paths]
 
 
 def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:

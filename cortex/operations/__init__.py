@@ -29,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "meetings": ("operations.find.actions", "meetings"),
     "plan": ("operations.find.actions", "plan"),
     "new": ("operations.records.new", "new"),
+    "mv": ("operations.records.mv", "mv"),
     "import": ("operations.exchange.import_", "import_"),
     "index-code": ("operations.records.index_code", "index_code"),
     "export": ("operations.exchange.export", "export"),
@@ -45,6 +46,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "hooks": ("operations.care.hooks", "hooks"),
     "relate": ("operations.records.relate", "relate"),
     "graph": ("operations.find.graph", "graph"),
+    "backlinks": ("operations.find.graph", "backlinks"),
     "entities": ("operations.find.entities", "entities"),
     "lifecycle": ("operations.records.lifecycle", "lifecycle"),
     "prune": ("operations.records.lifecycle", "prune"),
@@ -83,7 +85,6 @@ VERBS: dict[str, tuple[str, str]] = {
 ALIASES: dict[str, tuple[str, ...]] = {
     "add": ("capture",),
     "backfill": ("embed",),
-    "backlinks": ("graph",),
     "find": ("search",),
     "forget": ("archive", "--words"),
     "inspect": ("show",),
@@ -96,9 +97,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "pull": ("sync", "--no-push"),
     "push": ("sync",),
     "remember": ("save",),
+    "rename": ("mv",),
     "rm": ("delete",),
     "score": ("show", "--why"),
     "stats": ("status",),
+    "tags": ("entities", "--kind", "tag"),
     "tasks": ("actions",),
     "todo": ("actions",),
     "unpin": ("pin", "--remove"),
@@ -109,11 +112,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
 # What was an option of a verb and is a verb of its own.
 MOVED_OPTIONS = {("brief", "--context"): "context"}
 # The aliases that stay commands: for any other, standard error says which command runs.
-OFFICIAL_ALIASES = ("backfill", "mcp-server", "update")
+OFFICIAL_ALIASES = ("backfill", "mcp-server", "tags", "update")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
-    "actions", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
+    "actions", "backlinks", "brief", "calendar", "changes", "context", "costs", "doctor", "entities", "graph", "history", "meetings", "origin", "plan",
     "recall", "remind", "review", "schema", "search", "show", "status", "timeline", "topic", "transcript",
 })  # fmt: skip
 DESTRUCTIVE_VERBS = frozenset({"delete", "erase", "reset"})

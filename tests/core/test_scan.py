@@ -108,12 +108,12 @@ def test_title_is_the_first_top_heading_else_the_name_of_the_file() -> None:
     ("[t](%E9.md)", ("markdown", "%E9.md")),
     ("[t](https://e.example/a%20b?c&amp;d#f)", ("markdown", "https://e.example/a%20b?c&d#f")),
     ("[two\nlines](\nx.md\n)", ("markdown", "x.md")),
-    ("![alt](i.png)", ("embed", "i.png")),
+    ("![alt](i.png)", ("image", "i.png")),
     ("<https://e.example/#f>", ("markdown", "https://e.example/#f")),
     ("<a.b@e.example>", ("markdown", "mailto:a.b@e.example")),
     ("[t][r]\n\n[R]: <x y.md#h> (T)", ("markdown", "x y.md")),
     ("[r][]\n\n[r]:\n  x.md\n  'T'", ("markdown", "x.md")),
-    ("![r]\n\n> [r]: x.png", ("embed", "x.png")),
+    ("![r]\n\n> [r]: x.png", ("image", "x.png")),
     ("[[1]](https://e.example)", ("markdown", "https://e.example")),
     ("[[Note]](a remark)", ("wikilink", "Note")),
     ("\\![t](x)", ("markdown", "x")),
@@ -351,7 +351,7 @@ def scanned(body: str) -> Outline:
     return (
         headings,
         Counter(target for kind, target in whole if kind == "markdown"),
-        Counter(target for kind, target in whole if kind == "embed"),
+        Counter(target for kind, target in whole if kind == "image"),
     )
 
 

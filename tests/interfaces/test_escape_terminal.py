@@ -133,6 +133,8 @@ ASKED: dict[str, list[list[str]]] = {
     "relate": [[ID, "refines", f"two-{ESC}id"], [ID, "supersedes", f"two-{ESC}id"], [f"two-{ESC}id", "supersedes", ID], [ID, EVIL, ID]],
     "unrelate": [[ID, "any", f"no{ESC}where"], [ID, EVIL, ID], [f"two-{ESC}id", "supersedes", ID], [f"two-{ESC}id", "any", EVIL]],
     "graph": [[ID], [ID, "--mermaid"], [ID, "--to", f"five-{ESC}"], [ID, "--to", FILE], [ID, "--kind", EVIL]],
+    "backlinks": [[ID], [FILE], [EVIL]],
+    "mv": [[ID, EVIL], [ID, f"new {ESC}name"], [FILE, "plain", "--dry-run"], [FILE, "plain"], [EVIL, EVIL]],
     "entities": [[], ["--note", ID], [f"src/{ESC}app.py"], ["app.py"], [EVIL]],
     "score": [[ID], [f"own {ESC}note.md"], [EVIL]],
     "lifecycle": [["--dry-run"], []],

@@ -101,6 +101,7 @@ CALLS = {
     "archive": {"id": "boil-quinces-first"},
     "delete": {"id": "boil-quinces-first"},
     "new": {"type": "note", "title": "Jars"},
+    "mv": {"old": "decision-fruit", "new": "Pears in jars"},
     "revise": {"id": "decision-fruit", "content": "**Why**: sweet"},
     "pin": {"id": "decision-fruit"},
     "session": {"action": "list"},

@@ -16,7 +16,7 @@ from cortex.core.text.value import NamedTuple
 
 
 class Link(NamedTuple):
-    """A way from this note to somewhere: `kind` is "wikilink", "embed" or "markdown".
+    """A way from this note to somewhere: `kind` is "wikilink" or "embed", "markdown" or "image".
 
     `target` is without the anchor, and empty for a markdown link within the note; that of a local
     one is percent-decoded, a URL is whole.
@@ -112,7 +112,7 @@ def _percent_decode(text: str) -> str:
     return _PERCENT_ESCAPES_RE.sub(decode, text) if "%" in text else text
 
 
-def _parse_destination(raw: str) -> str:
+def parse_destination(raw: str) -> str:
     """The target that a markdown destination means."""
     if "\\" in raw:
         raw = _BACKSLASH_ESCAPE_RE.sub(lambda escape: escape[0][1], raw)
@@ -232,8 +232,8 @@ class InlineParser:
         return None if raw is None else (raw, end)
 
     def _add_link(self, raw: str, at: int, *, image: bool) -> None:
-        kind = "embed" if image else "markdown"
-        self.links.append(Link(kind, _parse_destination(raw), self._line_of(at)))
+        kind = "image" if image else "markdown"
+        self.links.append(Link(kind, parse_destination(raw), self._line_of(at)))
 
     def _angle(self, at: int, _resumed: int) -> int:
         text = self._text

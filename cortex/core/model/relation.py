@@ -70,10 +70,12 @@ class NameResolver:
         self._by_path = {link_key(one.path): one for one in reversed(nearest)}
         # Every end of a path: thousands of folders may have an `index` each.
         self._by_path_suffix: dict[str, LinkCandidate] = {}
+        self._shared: set[str] = set()  # names of several files
         for one in nearest:
             ending = link_key(one.path)
             while ending:
-                self._by_path_suffix.setdefault(ending, one)
+                if self._by_path_suffix.setdefault(ending, one) is not one:
+                    self._shared.add(ending)
                 ending = ending.partition("/")[2]
 
     def resolve(self, name: str, folder: str) -> LinkCandidate | None:
@@ -89,6 +91,10 @@ class NameResolver:
             return self._by_path.get(posixpath.normpath(posixpath.join(here, key)))
         beside = self._by_path.get(f"{here}/{key}" if here else key)
         return beside or self._by_path_suffix.get(key)
+
+    def is_unique(self, name: str) -> bool:
+        """Whether one path alone ends so."""
+        return link_key(name) not in self._shared
 
 
 def edge_label(kind: str, why: str) -> str:

@@ -31,7 +31,7 @@ _MAX_TARGET_CHARS = 400  # characters of a target
 
 def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:
     """The edges of a note, relations first: each relation once, each link once a line."""
-    named = [*_iter_frontmatter_edges(note)] if note.fields else []
+    named = [*iter_frontmatter_edges(note)] if note.fields else []
     named += [(LINK_KIND, _note_target_of_link(link), link.line) for link in scanned.links]
     edges: dict[tuple[str, str, int], Edge] = {}
     for kind, target, line in named:
@@ -84,7 +84,7 @@ def _note_target_of_wikilink(target: str) -> str:
     return target
 
 
-def _iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
+def iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
     """Kind, target and line of everything that the frontmatter relates the note to."""
     for field, value in note.fields.items():
         if field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):

@@ -22,11 +22,11 @@ PEOPLE = {
 GROUPS = {
     "For people": tuple(name for names in PEOPLE.values() for name in names),
     "For agents, and who sets them up": (
-        "hooks", "mcp", "serve", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "entities",
+        "hooks", "mcp", "serve", "import", "session", "transcript", "context", "plan", "recall", "remind", "timeline", "topic", "graph", "backlinks", "entities",
         "reflect", "extract", "distill", "index-code", "run", "agents", "trust", "tick", "costs",
     ),
     "To look after records and the vault": (
-        "doctor", "review", "history", "origin", "revise", "new", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
+        "doctor", "review", "history", "origin", "revise", "new", "mv", "supersede", "archive", "restore", "delete", "erase", "pin", "relate",
         "consolidate", "promote", "project", "export", "lifecycle", "prune", "normalize", "retry", "heal", "watch", "calendar", "changes", "git", "merge",
         "embed", "rebuild", "upgrade", "reset", "schema", "completion",
     ),

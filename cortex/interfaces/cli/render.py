@@ -23,7 +23,7 @@ _RENDERERS = {
         "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync", "upgrade",
     ),
     "render_find": (
-        "actions", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
+        "actions", "backlinks", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
         "timeline", "topic",
     ),
     "render_exchange": ("export", "import"),
@@ -35,7 +35,7 @@ _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "tui": lambda _answer: (),  # the person has seen it
 }
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
-_FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
+_FINDING_VERBS = ("actions", "backlinks", "graph", "meetings", "recall", "remind", "search")
 _PROBLEM_VERBS = ("agents", "doctor", "embed", "init", "lifecycle", "upgrade")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {

@@ -301,6 +301,11 @@ def entities(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
+def backlinks(answer: Any) -> Iterable[str]:
+    yield from blocks(note_lines(hit, path(f"{hit.file}:{hit.line}")) for hit in answer.hits)
+    yield from list_end_lines(answer, "link")
+
+
 def graph(answer: Any) -> Iterable[str]:
     if answer.to and not answer.hits:
         yield f"no path from {escape(answer.asked)} to {escape(answer.to)}"

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import PERSON_SETTING
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
+from cortex.core.model.relation import NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import cortex_command, format_time, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import mcp_settings, settings_file
-from cortex.index import file_scan, missing_targets
+from cortex.index import missing_targets
 from cortex.index.catalogue.filters import NoteFilter
-from cortex.index.links import LinkGraph
+from cortex.index.links import LinkGraph, list_candidates
 from cortex.index.missing_targets import MissingTargetReport
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
@@ -126,18 +126,12 @@ def doctor(
 def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
     """Every relation, and every link of a record or session, whose target is no note."""
     missing = LinkGraph(index.catalogue).list_missing_targets()
-    if missing:
-        # What the settings leave out of search is a note all the same.
-        candidates: dict[str, list[LinkCandidate]] = {one.edge.key: [] for one in missing}
-        for path in file_scan.scan_vault(root, (), (), time.time_ns()).stamps:
-            if (key := basename_key(path)) in candidates:
-                candidates[key].append(LinkCandidate(0, path, path))
-        resolvers = {key: NameResolver(named) for key, named in candidates.items() if named}
+    if missing:  # what the settings leave out of search is a note all the same
+        names = NameResolver(list_candidates(root, {}))
         missing = [
             one
             for one in missing
-            if one.edge.key not in resolvers
-            or not resolvers[one.edge.key].resolve(one.edge.target, os.path.dirname(one.note.path))
+            if not names.resolve(one.edge.target, os.path.dirname(one.note.path))
         ]
     return missing_targets.report_missing_targets(index.catalogue, missing)
 

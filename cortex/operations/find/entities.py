@@ -27,7 +27,7 @@ from cortex.vault.locate import Vault
 
 # As `core/extract/named_entities.py` has them, whose patterns a question does not need.
 EntityKind = Literal[
-    "file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error"
+    "file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error", "tag"
 ]
 MAX_RESULTS = 10_000
 _MAX_COMPARED_NAMES = 400  # names that begin alike and are compared
@@ -84,11 +84,12 @@ def entities(
     """Show which notes mention a file, URL, package or symbol.
 
     Or a person, variable, version or error. A file is found by its name or the end of its path;
-    case matters in symbols alone. Without a name: what is mentioned most.
+    case matters in symbols alone. Without a name: what is mentioned most. `cortex tags` counts the
+    notes of each tag, of `garden/herbs` for `garden` too; with a name that tag and those below it.
 
     name: what is mentioned, as `src/app.py`, `app.py`, `useState()`, `@anna` or `ENOENT`
     note: show what this note mentions instead, with lines: an id or a path
-    kind: only file, url, package, symbol, person, env_var, cli_flag, version or error
+    kind: only file, url, package, symbol, person, env_var, cli_flag, version, error, or tag
     number: how many are shown at most
 
     Example: cortex entities src/app.py
@@ -100,6 +101,9 @@ def entities(
         raise InvalidInputError("either a name or --note, not both", hint)
 
     def answer(index: IndexSession) -> EntityMentions:
+        if kind == "tag":
+            things = _count_tags(index.catalogue, note, name.strip("#/ ").lower())
+            return EntityMentions((), tuple(things[:number]), len(things))
         if name:
             return _find_mentions(vault, index.catalogue, name.strip(), kind, number)
         if note:
@@ -109,6 +113,19 @@ def entities(
 
     found, problems = query_fresh(vault, caller, answer)
     return found._replace(problems=tuple(problems))
+
+
+def _count_tags(catalogue: Catalogue, note: str, top: str) -> list[MentionedEntity]:
+    """The tag `top` and those below it, or all, of one note or of all; the most used first."""
+    numbers = [resolve_note.find_one(catalogue, note).number] if note else None
+    counts: dict[str, int] = {}
+    for text, notes in catalogue.count_by("tags", KNOWLEDGE._replace(numbers=numbers)).items():
+        parts = [tag.split("/") for tag in text.split("\n") if tag]
+        for tag in {"/".join(part[: at + 1]) for part in parts for at in range(len(part))}:
+            if f"{tag}/".startswith(f"{top}/" if top else ""):
+                counts[tag] = counts.get(tag, 0) + notes
+    most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return [MentionedEntity("tag", tag, notes) for tag, notes in most]
 
 
 def _find_mentions(

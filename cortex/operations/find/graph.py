@@ -28,7 +28,7 @@ from cortex.index.computed_edges import computed_edges
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit, read_text
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
@@ -126,6 +126,37 @@ def graph(
     )
     chart = _render_mermaid(found) if mermaid else ""
     return found._replace(mermaid=chart, problems=tuple(problems))
+
+
+def backlinks(
+    vault: Vault,
+    caller: Caller,
+    note: NoteName,
+    *,
+    number: Annotated[int, Between(1, _MAX_NODES)] = 50,
+) -> Listing[Hit]:
+    """Show which notes link to a note, with the lines.
+
+    Current notes first, then the last changed. Relations count as links do.
+
+    note: a title, file name, path or id
+    number: how many lines are shown at most
+
+    Example: cortex backlinks "Meeting notes"
+    """
+
+    def find(index: IndexSession) -> tuple[list[Hit], int]:
+        asked = resolve_note.find_one(index.catalogue, note).number
+        found = {(one, line) for _, one, line in LinkGraph(index.catalogue).incoming(asked)}
+        rows = index.catalogue.rows_by_number(one for one, _ in found if one != asked)
+        places = [(rows[one], line) for one, line in found if one in rows]
+        places.sort(key=lambda one: (one[0].tier, -one[0].date, one[0].path, one[1]))
+        texts = {row: read_text(vault, row).splitlines() for row, _ in places[:number]}
+        shown = ((row, line, "".join(texts[row][line - 1 : line])) for row, line in places[:number])
+        return [make_hit(vault, row, line, text.strip()) for row, line, text in shown], len(places)
+
+    (hits, total), problems = query_fresh(vault, caller, find)
+    return Listing(hits, total, problems)
 
 
 class _GraphRequest(NamedTuple):

@@ -62,6 +62,15 @@ def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None
     _MEMORY.write(vault, memory, name, durable=True)
 
 
+def recall(vault: Vault, name: str) -> dict[tuple[str, str], bytes]:
+    """What notes were before `write_changes`, by their path and the digest of what it wrote."""
+    return {
+        (path, digest): before.encode("utf-8", "surrogateescape")
+        for path, (before, digest) in _MEMORY.read(vault, name).items()
+        if before is not None
+    }
+
+
 def take_back(
     vault: Vault, name: str, preview: str
 ) -> tuple[list[tuple[str, bytes]], list[Problem]]:
