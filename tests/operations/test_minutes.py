@@ -358,3 +358,70 @@ def test_two_meetings_of_one_title_and_day_with_nothing_in_common_are_two(boiler
     normalize(boiler, caller)
     assert len(list(Path(boiler.root, "records/meeting").iterdir())) == 2
     assert record_with(boiler, "old pump").get("status") == ""
+
+
+NEXT_WEEK = """\
+# Boiler room, 10 November 2026
+
+## Actions
+
+- [ ] Ben: Measure the pressure, due 2026-11-20
+- [ ] Ben: Measure the pressure
+- [ ] Chidi: order the valves
+- [ ] Ada: send it
+"""
+
+
+def next_week(vault: Vault, caller: Caller, text: str = NEXT_WEEK) -> None:
+    capture(vault, caller, text, type="meeting", project="house")
+    normalize(vault, caller)
+
+
+def test_an_action_that_is_named_again_while_it_is_open_is_one_with_two_sources(boiler, caller):
+    id_ = record_with(boiler, "measure the pressure").get("id")
+    next_week(boiler, caller)
+    pressure = record_with(boiler, "measure the pressure")
+    assert (pressure.get("id"), pressure.get("due"), len(pressure.provenance()[0])) == (
+        id_,
+        "2026-11-20",
+        2,
+    )
+    assert len(pressure.get_list("derived_from")) == 2
+    titles = [one.hit.title for one in actions(boiler, caller).hits]
+    assert sorted(titles) == [
+        "Call the chimney sweep", "Measure the pressure", "Order the valves", "Order the valves by Friday", "Send it",
+    ]  # fmt: skip
+    done(boiler, caller, id_)
+    for path in Path(boiler.root, "records/meeting").iterdir():
+        assert not re.search(r"(?i)- \[ \] ben.*measure", path.read_text())
+
+
+def test_it_is_done_when_either_of_its_minutes_is_ticked(boiler, caller):
+    next_week(boiler, caller)
+    (path,) = Path(boiler.root, "records/meeting").glob("2026-11-10*")
+    path.write_text(
+        path.read_text().replace(
+            "- [ ] Ben: Measure the pressure\n", "- [x] Ben: Measure the pressure\n"
+        )
+    )
+    assert "Measure the pressure" not in [one.hit.title for one in actions(boiler, caller).hits]
+
+
+def test_what_was_done_before_and_what_another_has_to_do_are_other_actions(boiler, caller):
+    done(boiler, caller, record_with(boiler, "measure the pressure").get("id"))
+    next_week(
+        boiler, caller, NEXT_WEEK.replace("Chidi: order the valves", "Cleo: call the chimney sweep")
+    )
+    found = [(one.hit.title, one.owner) for one in actions(boiler, caller).hits]
+    assert {
+        ("Measure the pressure", "Ben"),
+        ("Call the chimney sweep", "Chidi"),
+        ("Call the chimney sweep", "Cleo"),
+    } < {*found}
+    assert len(found) == 5
+
+
+def test_an_action_that_other_minutes_name_too_stays_when_one_version_leaves_it_out(boiler, caller):
+    next_week(boiler, caller)
+    again(boiler, caller, ("- [ ] Ben to measure the pressure\n", ""))
+    assert record_with(boiler, "measure the pressure").get("status") == "open"

@@ -201,7 +201,8 @@ def plain_text(text: str) -> str:
 def done_action_ids(note: Note, scanned: MarkdownScan, *, current: bool = True) -> tuple[str, ...]:
     """The ids of the actions that a note's ticked tasks mark as done: actions of a meeting, by
     their text; an action whose own tasks are all ticked; and, in a `current` note, the targets of
-    tasks that are nothing but a link. Of tasks with the same text or link, all must be ticked."""
+    tasks that are nothing but a link. Of tasks with the same text or link, all must be ticked that
+    are not one action."""
     if not any(map(_is_closed, scanned.tasks)):
         return ()
     by_link = _done_by_link(scanned) if current else []
@@ -258,8 +259,10 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
         for task in scanned.tasks
         if (slug := slug_by_line.get(task.line - note.body_start_line + 1))
     }
-    marks = ((slug_by_text.get(task.text, ""), _is_closed(task)) for task in scanned.tasks)
-    return tuple(id_ for slug in _fully_ticked(marks) for id_ in children.get(slug, ()))
+    marks = [(slug_by_text.get(task.text, ""), _is_closed(task)) for task in scanned.tasks]
+    alone = {slug for slug, ids in children.items() if len(ids) == 1}  # though named twice
+    done = {*_fully_ticked(marks), *(slug for slug, ticked in marks if ticked and slug in alone)}
+    return tuple(id_ for slug, ids in children.items() if slug in done for id_ in ids)
 
 
 def child_slugs(meeting: Note) -> dict[str, list[str]]:

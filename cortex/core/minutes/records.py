@@ -16,7 +16,7 @@ from itertools import islice
 from cortex.core.extract.candidate import TITLE_LIMIT, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.markdown.scan import scan
-from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, section_kind
+from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, regex_of, section_kind
 from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
@@ -32,6 +32,7 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 from cortex.core.text.value import NamedTuple
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
+_DEICTIC_RE = regex_of("deictic")
 _MIN_LIKENESS, _MAX_COMPARED_LINES = 0.6, 300
 _NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
 _BOX_RE = lazy_re(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
@@ -162,6 +163,12 @@ def reread_versions(meeting: Note, bases: Sequence[Record], children: Mapping[st
     return done
 
 
+def is_same_action(one: Record, owner: str) -> bool:
+    """Whether an open action of this title, and of this owner, is the same; none about `it` is."""
+    names = {name.casefold().lstrip("@") for name in (one.owner, owner) if name}
+    return len(names) < 2 and not _DEICTIC_RE.search(one.title)
+
+
 def is_version(before: str, after: str) -> bool:
     """Whether minutes are of the same meeting: the others have half of the lines of the shorter ones, but
     for some words. Headings and who was there say nothing."""
@@ -234,7 +241,10 @@ def reread(
             linked = with_relation(result.meeting, "source_of", id_)
             result = result._replace(meeting=linked)
     for id_, note in free.items() if aside else ():
-        if _is_as_read(note, original) and note.get("status") not in DONE_STATUSES:
+        is_alone = (
+            len(note.get_list("derived_from")) < 2 and note.get("status") not in DONE_STATUSES
+        )
+        if is_alone and _is_as_read(note, original):
             result.changed[id_] = edit.set_inactive_status(note, "archived", aside or {})
     return result
 

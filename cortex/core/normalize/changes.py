@@ -81,6 +81,8 @@ class ExistingRecords:
         self._duplicate_candidates: dict[tuple[str, str, str], list[tuple[float, str, str]]] = {}
         # (project, digest of the title, day) -> paths of current meetings; their texts, as asked for.
         self.meetings_by_name: dict[tuple[str, str, str], list[str]] = {}
+        # (project, digest of the title) -> id and owner of an open action.
+        self.open_actions: dict[tuple[str, str], tuple[str, str]] = {}
         self.read_text: Callable[[str], str] = lambda _: ""
         self._last_event_by_path: dict[str, str] = {}
         # Path -> digest after the latest change; empty once the record is set aside.

@@ -129,6 +129,9 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if new_tags := [tag for tag in event.tags if tag not in tags]:
         note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
     note = _with_relations_of(note, event)
+    if event.type == "meeting" and note.get("type") == "action":  # as it was said last
+        said = {"owner": event.owner, "due": event.due}
+        note = edit.with_fields(note, {key: value for key, value in said.items() if value})
     if change.pinned and note.fields.get("pinned") is not True:
         note = edit.with_fields(note, {"pinned": True})
     return notes.write(edit.with_fields(note, {"confidence": "1"}) if surer else note)
@@ -251,7 +254,11 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
-    from cortex.core.minutes.records import is_version, records_of_minutes  # noqa: PLC0415
+    from cortex.core.minutes.records import (  # noqa: PLC0415
+        is_same_action,
+        is_version,
+        records_of_minutes,
+    )
 
     twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
     records = records_of_minutes(base_record(event))
@@ -263,7 +270,20 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     for path in [twin] if twin else [] if event.imported_from else named:
         if path != own and (twin or is_version(known.read_text(path), event.text)):
             return [AddProvenance(path, event)]
-    return [_change_for_record(one, event, known) for one in records]
+    meeting, *children = records
+    changes: dict[str, NoteChange] = {}
+    for one in children:
+        name, id_, owner = (one.project, text_digest(one.title)), one.id, one.owner
+        if one.status == "open" and id_ not in known.path_by_id:
+            id_, owner = known.open_actions.setdefault(name, (id_, owner))
+        if id_ == one.id or not is_same_action(one, owner):
+            changes[one.id] = _change_for_record(one, event, known)
+        elif id_ not in changes:  # it has one source more
+            path = known.path_by_id[id_]
+            said = event._replace(derived_from=(meeting.id,), owner=one.owner, due=one.due)
+            changes[id_] = AddProvenance(path, said)
+    meeting = meeting._replace(relations=tuple(("source_of", id_) for id_ in changes))
+    return [_change_for_record(meeting, event, known), *changes.values()]
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {

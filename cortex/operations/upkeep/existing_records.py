@@ -10,6 +10,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.record import content_digest
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, records_from_event
+from cortex.core.text.strings import text_digest
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import settings
@@ -55,6 +56,9 @@ def _filters_of_events(vault: Vault, touching: Sequence[Event]) -> list[NoteFilt
 
 def _read_existing_records(index: IndexSession, filters: list[NoteFilter]) -> ExistingRecords:
     existing = ExistingRecords()
+    for row in index.catalogue.find(NoteFilter(state="to_do", has_id=True), "path"):
+        name = row.project, text_digest(row.title)
+        existing.open_actions.setdefault(name, (row.id, row.owner))
     for row in (row for one in filters for row in index.catalogue.find(one, "path")):
         has_id = row.id != row.path
         if has_id or row.events:
