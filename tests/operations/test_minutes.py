@@ -425,3 +425,32 @@ def test_an_action_that_other_minutes_name_too_stays_when_one_version_leaves_it_
     next_week(boiler, caller)
     again(boiler, caller, ("- [ ] Ben to measure the pressure\n", ""))
     assert record_with(boiler, "measure the pressure").get("status") == "open"
+
+
+def test_minutes_with_properties_of_their_own_are_a_note_with_one_block(vault, caller):
+    text = (
+        "---\ntitle: Weekly\ndate: 2026-11-05\nattendees: [Ana, Ben]\ntags: [club]\n---\n\n"
+        "## Actions\n\n- [ ] Ana to order the boards by Friday\n- [ ] Ben: fix the gate\n"
+    )
+    capture(vault, caller, text, type="meeting")
+    normalize(vault, caller)
+    note = notes.read(meeting_file(vault).read_bytes())
+    assert (note.title, note.get("date"), note.get_list("tags")) == (
+        "Weekly",
+        "2026-11-05",
+        ("club",),
+    )
+    assert note.get_list("attendees") == ("Ana", "Ben")
+    assert note.text.lstrip().startswith("# Weekly\n\n## Actions")
+    before = records(vault)
+    edit(vault, ("Ana to order the boards by Friday", "Ana to order the boards by Monday"))
+    heal(vault, caller)
+    assert record_with(vault, "order the boards").get("due") == "2026-11-09"
+    assert len(records(vault)) == len(before)
+    edit(vault, ("- [ ] Ana to", "- [x] Ana to"))
+    assert [one.hit.title for one in actions(vault, caller).hits] == ["Fix the gate"]
+    done(vault, caller, record_with(vault, "fix the gate").get("id"))
+    assert "- [x] Ben: fix the gate" in meeting_file(vault).read_text()
+    capture(vault, caller._replace(now="2026-11-22T00:00:00Z"), text, type="meeting")
+    normalize(vault, caller)
+    assert len(records(vault)) == len(before)

@@ -72,9 +72,11 @@ class MeetingMinutes(NamedTuple):
     questions: tuple[QuestionItem, ...] = ()
 
 
-def parse_meeting(text: str, *, date: str = "", otherwise: str = "") -> MeetingMinutes:
+def parse_meeting(
+    text: str, *, date: str = "", otherwise: str = "", people: Iterable[str] = ()
+) -> MeetingMinutes:
     """What the minutes in `text` say, as far as `minutes_part` goes. They were on the day `date`, where
-    that is known, and on the day `otherwise` if they do not say when."""
+    that is known; on the day `otherwise` and among `people`, if they do not say when and who."""
     text = minutes_part(text)
     blocks = parse_blocks(text)
     language = _language(text)
@@ -84,7 +86,7 @@ def parse_meeting(text: str, *, date: str = "", otherwise: str = "") -> MeetingM
     of_page = front[0] if front else ""
     date = date or _find_date(fields, title, blocks, of_page, day_first=language != "en")
     date = date or otherwise
-    attendees = _find_attendees(fields, blocks)
+    attendees = _find_attendees(fields, blocks) or [(name, ()) for name in people]
     names = _roster_names(attendees, text)
     reader = OutcomeReader(names, date, language)
     outcomes = reader.read(blocks)

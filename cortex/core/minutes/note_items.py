@@ -251,7 +251,8 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
     from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415
 
     # Ticked, a task may seem to be a topic that was dealt with.
-    minutes = parse_meeting(_TICK_RE.sub(r"\1[ ]", note.text))
+    people = note.get_list("attendees")
+    minutes = parse_meeting(_TICK_RE.sub(r"\1[ ]", note.text), people=people)
     slug_by_line = {one.line: slugify(one_line(one.text)) for one in minutes.actions}
     # A repeated line is an action once.
     slug_by_text = {

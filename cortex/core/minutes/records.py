@@ -21,7 +21,7 @@ from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
-from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.edit import normalized_body, with_fields, with_relation, with_title
@@ -81,6 +81,10 @@ def records_of_minutes(base: Record) -> list[Record]:
         outcome_record(base, one, record_id(one_line(one.text), event, at), own_id, meeting)
         for at, one in enumerate(outcomes_in_order(meeting), start=1)
     ]
+    page = notes.read(base.body.encode("utf-8", "surrogatepass"))
+    if page.opening_fence and not page.problems:  # a note has one block of properties
+        tags = dict.fromkeys((*base.tags, *page.get_list("tags")))
+        base = base._replace(body=page.text, tags=tuple(tags))
     record = base._replace(
         id=own_id, type="meeting", title=title, date=meeting.date, attendees=meeting.attendees,
         relations=tuple(("source_of", child.id) for child in children),
@@ -147,9 +151,11 @@ def reread_versions(meeting: Note, bases: Sequence[Record], children: Mapping[st
 
     held, last = min(range(len(bases)), key=distance), len(bases) - 1
     if held == last:
-        return reread(meeting, bases[last], children)
+        return reread(meeting, bases[last], children, {})
     if mine != without_ticks(bodies[held]):
-        return reread(edit.with_lost_text(meeting, bases[last].events[0]), bases[held], children)
+        return reread(
+            edit.with_lost_text(meeting, bases[last].events[0]), bases[held], children, {}
+        )
     revised = meeting._replace(body=bodies[last])
     if meeting.get_list("attendees") == made[held].attendees:
         revised = with_fields(revised, {"attendees": made[last].attendees})
@@ -187,17 +193,15 @@ def _lines_said(text: str) -> list[str]:
 
 
 def reread(
-    meeting: Note,
-    base: Record,
-    children: Mapping[str, Note],
-    aside: Mapping[str, str] | None = None,
+    meeting: Note, base: Record, children: Mapping[str, Note], aside: Mapping[str, str]
 ) -> Reread:
     """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
     made it; `children` are those of its records that exist. What minutes that were captured again
-    no longer tell gets the fields `aside`."""
+    no longer tell gets the fields `aside`, if there are any."""
     original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
     # What a person writes into a note stays there as it is; what is made of it is committed for all.
-    minutes = parse_meeting(redact(meeting.text)[0])
+    day, people = meeting.get("date"), meeting.get_list("attendees")
+    minutes = parse_meeting(redact(meeting.text)[0], otherwise=day, people=people)
     slugs = {id_: slug for slug, ids in child_slugs(meeting).items() for id_ in ids}
     free = {id_: note for id_, note in children.items() if id_ in slugs}
     current = [(_line_of(one), one) for one in outcomes_in_order(minutes)]
@@ -241,11 +245,9 @@ def reread(
             linked = with_relation(result.meeting, "source_of", id_)
             result = result._replace(meeting=linked)
     for id_, note in free.items() if aside else ():
-        is_alone = (
-            len(note.get_list("derived_from")) < 2 and note.get("status") not in DONE_STATUSES
-        )
-        if is_alone and _is_as_read(note, original):
-            result.changed[id_] = edit.set_inactive_status(note, "archived", aside or {})
+        is_plain = note.get("status") in ("", "open") and len(note.get_list("derived_from")) < 2
+        if is_plain and _is_as_read(note, original):
+            result.changed[id_] = edit.set_inactive_status(note, "archived", aside)
     return result
 
 
@@ -308,7 +310,7 @@ def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
     if slug is None:
         return meeting
     lines = meeting.body.splitlines(keepends=True)
-    for one in parse_meeting(meeting.text).actions:
+    for one in parse_meeting(meeting.text, people=meeting.get_list("attendees")).actions:
         at = one.line - 1
         if one.done == done or not _is_of_line(child, slug, _line_of(one)) or at >= len(lines):
             continue
