@@ -190,8 +190,8 @@ class Vault:
     def doctor(self, *, fix: bool = False) -> DoctorResult:
         """Report what is wrong with the vault, and how to fix it."""
 
-    def done(self, id: str) -> RecordChange:
-        """Mark an action as done."""
+    def done(self, id: str, *, undo: bool = False) -> RecordChange:
+        """Tick a task, or mark an action as done."""
 
     def embed(self, *, dry_run: bool = False) -> EmbedResult:
         """Give passages vectors, to find notes by meaning."""
@@ -517,6 +517,8 @@ class Vault:
         session: str = "",
         confidence: float | None = None,
         priority: int | None = None,
+        owner: str = "",
+        due: str = "",
         derived_from: Iterable[str] = (),
         supersedes: Iterable[str] = (),
         learnings: bool = False,

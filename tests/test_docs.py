@@ -448,7 +448,7 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
     distill = {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
     semantic = {f"[semantic] {key}" for key in user_settings.SemanticSettings._fields}
     tables = {"[agents]", "[tiers]", "[providers]", "[prices]"}
-    assert own == distill | semantic | tables | {"[serve] hard_delete"}
+    assert own == distill | semantic | tables | {"[serve] hard_delete", "[person] aliases"}
     runs = (ROOT / "docs/dev/runs.md").read_text()
     assert {one for one in AgentSettings._fields if f"`{one}`" not in runs} == set()
     assert {one for one in agent_note._FORMS if f"`{one}`" not in runs} == set()

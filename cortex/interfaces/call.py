@@ -124,11 +124,11 @@ def error_of(error: OSError) -> CortexError:
 
 
 def _vault_path(name: str, cwd: str, root: str) -> str:
-    """The path below the vault of a file that `name` leads to from `cwd`; else the name."""
+    """The path below the vault, and the line, of a file that `name` leads to from `cwd`; else the name."""
     path, _, line = name.rpartition(":")
     given = path if line.isdecimal() else name
     if "/" not in given and not given.endswith(".md"):
         return name
     file = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
     is_inside = file.startswith(f"{root.rstrip('/')}/") and os.path.isfile(file)
-    return os.path.relpath(file, root) if is_inside else name
+    return os.path.relpath(file, root) + name[len(given) :] if is_inside else name

@@ -33,6 +33,7 @@ _DISTILL_FORMS = {
     **dict.fromkeys(("runs_per_day", "dollars_per_day"), (_NUMBER, "a number, not below 0")),
 }
 
+_PERSON_FORMS = {"aliases": (rf"\[(?:{_TEXT}(?:, {_TEXT})*)?\]", 'a list of names: ["ana"]')}
 _SEMANTIC_VARIABLES = {
     "embedder": "CORTEX_EMBEDDER", "folder": "CORTEX_EMBEDDER_FOLDER", "url": "CORTEX_EMBEDDER_URL",
     "model": "CORTEX_EMBEDDER_MODEL", "key_variable": "CORTEX_EMBEDDER_KEY_VARIABLE",
@@ -87,6 +88,18 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
         key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
     }
     return SemanticSettings(**chosen), problems
+
+
+def load_aliases() -> tuple[str, ...]:
+    """The `aliases` below `[person]`, the person's names beside git's. Or `InvalidInputError`."""
+    table, problem = load_table("person")
+    problems = [problem] if problem else []
+    aliases: tuple[str, ...] = read_forms("person", table, _PERSON_FORMS, problems).get(
+        "aliases", ()
+    )
+    for one in problems:
+        raise InvalidInputError(f"{one.where}: {one.message}", one.hint)
+    return aliases
 
 
 def allows_hard_delete() -> bool:

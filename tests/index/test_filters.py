@@ -15,10 +15,7 @@ from cortex.index.catalogue.sqlite_notes import CREATED_SECONDS_SQL, ORDER_SQL
 HAS_ID = "id != CAST(path AS TEXT)"
 DONE = "(status IN ('done', 'closed', 'cancelled') OR (type = 'action' AND id IN (SELECT id FROM tick)))"
 OPEN = f"((status = 'open' AND type != 'session') OR type = 'action') AND NOT {DONE}"
-DUE_IS_DATE = (
-    "due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12'"
-    " AND substr(due, 9, 2) BETWEEN '01' AND '31' AND substr(due, 11, 1) IN ('', 'T')"
-)
+
 CASES = [
     (NoteFilter(), "1"),
     (KNOWLEDGE._replace(projects=("b",)), "tier < 2 AND project = 'b'"),
@@ -33,8 +30,8 @@ CASES = [
     (NoteFilter(state="done"), f"type = 'action' AND {DONE}"),
     (NoteFilter(state="open", tiers=(0,)), f"tier = 0 AND {OPEN}"),
     (
-        NoteFilter(state="open", types=("action",), due_before="2026-05-01"),
-        f"{OPEN} AND type = 'action' AND {DUE_IS_DATE} AND substr(due, 1, 10) < '2026-05-01'",
+        NoteFilter(state="open", types=("action",)),
+        f"{OPEN} AND type = 'action'",
     ),
     (NoteFilter(tiers=(0,), has_id=True, not_types=("session", "briefing")), f"tier = 0 AND {HAS_ID} AND type NOT IN ('session', 'briefing')"),
     (KNOWLEDGE._replace(event="e2"), "tier < 2 AND instr(char(10) || events || char(10), char(10) || 'e2' || char(10))"),

@@ -50,6 +50,8 @@ owner: anna
 It pings.
 === mine/Album.md
 An own note.
+- [ ] glue the cover
+- [x] buy paper
 """
 # A text that people write themselves, or a value of which the vault knows nothing.
 FREE = {
@@ -105,6 +107,8 @@ def offered(words: list[str], root: str, monkeypatch) -> list[str]:
     (["search", "zz"], []),
     (["actions", "--owner", "a"], ["anna"]),
     (["recall", "--since", "3"], ["3m"]),
+    (["done", ""], ["mine/Album.md:2"]),
+    (["done", "glue"], ["glue the cover"]),
     (["project", "merge", "sh"], ["shop"]),
     (["project", "merge", "shop", "che"], ["checkout"]),
     (["init", "x"], [":files"]),

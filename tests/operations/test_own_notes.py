@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cortex.vault import user_settings
+
 NOTES = """
 === Daily/2026-11-02.md
 - [ ] water the plants 📅 2026-12-02 ⏫
@@ -149,6 +151,36 @@ def test_notes_without_any_of_it_answer_by_their_links_and_dates(vault_from, cor
     days = re.findall(r"(2026-\d\d-\d\d)  (\w+)", cortex("timeline", "Boxes").stdout)
     assert days == [("2026-01-02", "Slips"), ("2026-02-03", "Boxes"), ("2026-03-04", "Links")]
     assert cortex("actions").returncode == 1
+
+
+def test_me_is_who_git_and_my_settings_say_and_two_spellings_are_one_person(
+    vault_from, cortex, git, tmp_path, monkeypatch
+):
+    vault = vault_from(
+        "=== a.md\n- [ ] one @ana-maria\n- [ ] two owner:: Ana Maria\n- [ ] three (@ana)\n- [ ] four @me\n- [ ] five @ben\n- [ ] six @amz\n"
+    )
+
+    def mine(owner: str = "me") -> list[str]:
+        ran = cortex("actions", "--owner", owner, "--json")
+        return [one["title"].split()[0] for one in json.loads(ran.stdout)["hits"]]
+
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "none"))
+    ran = cortex("actions", "--owner", "me")
+    assert (ran.returncode, 'git config --global user.name "Your Name"' in ran.stderr) == (2, True)
+    git(vault.root, "init", "-q")
+    git(vault.root, "config", "user.name", "Ana María López")
+    assert mine() == ["one", "two", "three", "four"]
+    git(vault.root, "config", "user.email", "123+amz@users.noreply.github.com")
+    assert mine() == ["one", "two", "three", "four", "six"]
+    Path(vault.root, "b.md").write_text("- [ ] seven owner:: Ana Diaz\n")
+    assert mine() == ["one", "two", "four", "six"]  # which Ana, nobody knows
+    settings = Path(user_settings.settings_file())
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[person]\naliases = ["Ana", "ben"]\n')
+    assert mine() == ["one", "two", "three", "four", "five", "six"]
+    assert mine("ana maria") == ["one", "two"]
+    settings.write_text('[person]\naliases = "ana"\n')
+    assert 'a list of names: ["ana"]' in cortex("actions", "--owner", "me").stderr
 
 
 def test_in_a_project_elsewhere_only_its_notes_are_told(vault_from, cortex, tmp_path):

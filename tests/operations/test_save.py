@@ -920,3 +920,29 @@ def test_two_decisions_with_one_reason_are_two_records(put, vault, tick):
     query_index(vault, tick().progress, lambda index: index.catalogue.count_notes())
     assert put("use postgres for  orders", type="decision", why="cheaper").id == first.id
     assert put("Use neither", type="decision", why="cheaper").outcome == "created"
+
+
+@pytest.mark.parametrize(("due", "said"), [
+    ("2026-12-01", "2026-12-01"), ("tomorrow", "2026-11-21"), ("Friday", "2026-11-27"), ("next monday", "2026-11-23"), ("by 3 December", "2026-12-03"),
+])  # fmt: skip
+def test_an_action_is_saved_with_its_owner_and_due(due, said, vault, caller):
+    saved = save(vault, caller, "Order the boards", owner="Ana Maria", due=due)
+    text = Path(vault.root, saved.path).read_text()
+    assert f"owner: Ana Maria\ndue: {said}\n" in text
+    assert saved.path.startswith("records/action/")
+    again = save(vault, caller, "Order the boards", owner="Ben", due=due)
+    assert (again.outcome, again.note) == (
+        "duplicate",
+        f"it stays as it was: cortex revise {saved.id} --owner Ben changes it",
+    )
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"due": "someday"}, "'someday' is no due date"),
+    ({"due": "2026-02-30"}, "'2026-02-30' is no due date"),
+    ({"owner": "Ana", "type": "decision"}, "a decision has no owner"),
+])  # fmt: skip
+def test_what_is_no_due_or_no_action_is_refused_and_nothing_is_kept(given, message, vault, caller):
+    with pytest.raises(InvalidInputError, match=message):
+        save(vault, caller, "Order the boards", **given)
+    assert not [*Path(vault.root).rglob("*order-the-boards*")]

@@ -34,6 +34,7 @@ KEPT = {
     "semantic key_variable": "names a secret",
     "agents env": "variables that programs are given, secrets among them",
     "agents contexts": "names of agents",
+    "person aliases": "says who a person is",
     "tiers": "names of models",
     "providers": "programs, addresses and keys",
     "prices": "names of models",
@@ -50,6 +51,7 @@ def known_settings() -> set[str]:
     """Every setting, by the code that reads it and by the documentation."""
     read = {place for place, *_ in settings._FORMS.values()}
     forms = {"distill": user_settings._DISTILL_FORMS, "agents": agent_settings._AGENT_FORMS}
+    forms["person"] = user_settings._PERSON_FORMS
     forms["semantic"] = dict.fromkeys(user_settings.SemanticSettings._fields)
     read |= {f"{section} {key}" for section, keys in forms.items() for key in keys}
     read |= {f"agents {key}" for key in agent_settings.AgentSettings._fields}

@@ -63,13 +63,13 @@ def _by_word(section: str) -> dict[str, str]:
 
 
 _MONTH_BY_NAME = _numbered("months") | {"mrt": 2, "sept": 8}
-_WEEKDAY_BY_NAME = _numbered("weekdays")
+WEEKDAY_BY_NAME = _numbered("weekdays")
 _NUMBER_BY_WORD, _UNIT_BY_WORD = _by_word("numbers"), _by_word("units")
 _DAYS_BY_WORD = _by_word("days")
 _DAY_BEGINNINGS = {word.partition("'")[0] for word in _DAYS_BY_WORD}
 # Shortened, these would be words or names of people.
 for _name in ("die", "mar", "mit", "qui", "sam", "son", "dom", "ter", "qua"):
-    _WEEKDAY_BY_NAME.pop(_name, None)
+    WEEKDAY_BY_NAME.pop(_name, None)
 
 
 class FoundDate(NamedTuple):
@@ -107,7 +107,7 @@ def find_due(text: str, base: str, *, is_cell: bool = False) -> str:
         if len(part) <= 24 and (day := _leading_day(part, base)):
             return day
     on_day = _ON_WEEKDAY_RE.search(text)
-    if base and on_day and (weekday := _WEEKDAY_BY_NAME.get(fold(on_day[1]))) is not None:
+    if base and on_day and (weekday := WEEKDAY_BY_NAME.get(fold(on_day[1]))) is not None:
         return _next_weekday(weekday, base)
     for cue in _ON_DATE_RE.finditer(text) if base else ():
         day = _leading_day(text[cue.end() : cue.end() + 60], base)
@@ -130,7 +130,7 @@ def _leading_day(text: str, base: str) -> str:
     """The date with which a text begins, after the name of its weekday if that is there."""
     text = _END_OF_DAY_RE.sub("", text.strip())
     word = _WORD_RE.match(text)
-    weekday = _WEEKDAY_BY_NAME.get(fold(word[0]).removesuffix("-feira")) if word else None
+    weekday = WEEKDAY_BY_NAME.get(fold(word[0]).removesuffix("-feira")) if word else None
     rest = text
     if word and weekday is not None:
         rest = re.sub(r"^[.,]?[ ]?(?:the[ ]|den[ ]|el[ ]|le[ ])?", "", text[word.end() :])
@@ -166,7 +166,7 @@ def _parts(match: re.Match[str]) -> dict[str, str]:
 def _whole_day(match: re.Match[str], base: str = "", *, day_first: bool = True) -> str:
     """The date; of `12/01/2026` for a task, the reading that does not lie before `base`."""
     parts = _parts(match)
-    month, number = _month(parts["m"]), int(parts["d"])
+    month, number = month_number(parts["m"]), int(parts["d"])
     if match["d5"] and not day_first and number != month:
         if max(number, month) <= 12:
             return ""
@@ -182,7 +182,7 @@ def _whole_day(match: re.Match[str], base: str = "", *, day_first: bool = True) 
 def _yearless_day(match: re.Match[str], base: str) -> str:
     parts = _parts(match)
     year = int(base[:4])
-    month_and_day = f"{_month(parts['m']):02}-{int(parts['d']):02}"
+    month_and_day = f"{month_number(parts['m']):02}-{int(parts['d']):02}"
     days = (parse_day(f"{each}-{month_and_day}") for each in (year, year + 1))
     return next((day for day in days if day and day >= base), "")
 
@@ -194,7 +194,7 @@ def _end_of_unit(match: re.Match[str], base: str) -> str:
     if unit == "week":
         return _later(base, (4 - start.weekday()) % 7)
     months = {"month": start.month, "quarter": (start.month + 2) // 3 * 3, "year": 12}
-    month = months.get(unit) or _month(word)
+    month = months.get(unit) or month_number(word)
     return _day_of_month(start.year + (month < start.month), month, 31) if month else ""
 
 
@@ -223,7 +223,7 @@ def _named_day(match: re.Match[str], base: str) -> str:
 
 def _coming_weekday(match: re.Match[str], base: str) -> str:
     """The day of `next Monday`."""
-    weekday = _WEEKDAY_BY_NAME.get(fold(match["day"] or match["day2"]))
+    weekday = WEEKDAY_BY_NAME.get(fold(match["day"] or match["day2"]))
     return _next_weekday(weekday, base) if weekday is not None else ""
 
 
@@ -232,7 +232,7 @@ def _next_weekday(weekday: int, base: str) -> str:
     return _later(base, (weekday - dt.date.fromisoformat(base).weekday() - 1) % 7 + 1)
 
 
-def _month(name: str) -> int:
+def month_number(name: str) -> int:
     """1 to 12, or 0."""
     return int(name) if name.isdecimal() else _MONTH_BY_NAME.get(fold(name), -1) + 1
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.bound import minutes_part
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten, slugify
 from cortex.core.text.value import NamedTuple
+
+if TYPE_CHECKING:
+    from cortex.core.notes.note import Note
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"
 # What minutes have beside those: an action that is done, an open question, who was there.
@@ -149,7 +152,7 @@ def day_of(note: Note, path: str) -> str:
 
 def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:
     """The lines with the tag, each a decision; the title for a line of tags alone."""
-    tasks = {task.line for task in scanned.tasks if not _is_closed(task)}
+    tasks = {task.line for task in scanned.tasks if not is_closed(task)}
     for paragraph, first in parse_blocks(note.text, note.body_start_line).texts:
         for number, line in enumerate(paragraph.split("\n"), first):
             if number not in tasks and _DECISION_TAG_RE.search(line):
@@ -169,7 +172,7 @@ def _without_outer_tags(line: str) -> str:
 
 
 def _iter_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
-    tasks = [task for task in scanned.tasks if not _is_closed(task)]
+    tasks = [task for task in scanned.tasks if not is_closed(task)]
     if not tasks:
         return
     # Its patterns take 6 ms to compile, and few notes have tasks.
@@ -203,13 +206,13 @@ def done_action_ids(note: Note, scanned: MarkdownScan, *, current: bool = True) 
     their text; an action whose own tasks are all ticked; and, in a `current` note, the targets of
     tasks that are nothing but a link. Of tasks with the same text or link, all must be ticked that
     are not one action."""
-    if not any(map(_is_closed, scanned.tasks)):
+    if not any(map(is_closed, scanned.tasks)):
         return ()
     by_link = _done_by_link(scanned) if current else []
     return tuple(dict.fromkeys((*_done_by_words(note, scanned), *by_link)))
 
 
-def _is_closed(task: Task) -> bool:
+def is_closed(task: Task) -> bool:
     """True of a task that is ticked, or that was given up (`[-]`)."""
     return task.mark in _CLOSED_MARKS
 
@@ -260,7 +263,7 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
         for task in scanned.tasks
         if (slug := slug_by_line.get(task.line - note.body_start_line + 1))
     }
-    marks = [(slug_by_text.get(task.text, ""), _is_closed(task)) for task in scanned.tasks]
+    marks = [(slug_by_text.get(task.text, ""), is_closed(task)) for task in scanned.tasks]
     alone = {slug for slug, ids in children.items() if len(ids) == 1}  # though named twice
     done = {*_fully_ticked(marks), *(slug for slug, ticked in marks if ticked and slug in alone)}
     return tuple(id_ for slug, ids in children.items() if slug in done for id_ in ids)

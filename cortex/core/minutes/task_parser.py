@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cortex.core.minutes.cues import IMPERATIVES, words_of
+from cortex.core.minutes.task_signs import take_signs
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
 
@@ -16,11 +17,6 @@ _ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
 _DUE_RE = lazy_re(
     r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
     rf"({_ISO_DATE_PATTERN})"
-)
-# Of the Obsidian Tasks plugin and Dataview: due; done, dropped, planned, begun, made; priority.
-_PLUGIN_MARK_RE = lazy_re(
-    rf"(?:\b(?i:due)::|[📅📆🗓]\ufe0f?)[ ]{{0,3}}(?P<due>{_ISO_DATE_PATTERN})"
-    rf"|[✅❌⏳⌛➕🛫]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[⏫⏬🔺🔼🔽]\ufe0f?"
 )
 _OWNER_RE = lazy_re(
     r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee|responsible|verantwortlich|zuständig|responsable"
@@ -45,7 +41,7 @@ _EMPTY_BRACKETS_RE = lazy_re(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
     """Text, owner and due date of a task, from its own text and those of nested items. The text is
     empty if they say nothing. `names` are the attendees, in lowercase."""
-    unmarked = [_take_plugin_marks(text) for text in texts]
+    unmarked = [take_signs(text) for text in texts]
     text, due = _take_due(unmarked[0][0])
     text, owner = _take_owner(text, names)
     text, owner, due = _take_parenthesis(text, owner, due, names)
@@ -61,22 +57,11 @@ def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
 
 def parse_own_task(text: str) -> tuple[str, str, str]:
     """Text, owner (a field or a mention alone) and due date of a task in a person's own note."""
-    text, marked = _take_plugin_marks(text)
-    text, due = _take_due(text)
+    text, due = take_signs(text)
+    text, due = (text, due) if due else _take_due(text)
     text, owner = _take_owner_field(text)
     owner = owner or next((one[1] for one in _MENTION_RE.finditer(text) if one[1]), "")
-    return tidy_task_text(text), owner, due or marked
-
-
-def _take_plugin_marks(text: str) -> tuple[str, str]:
-    """The text without the marks of plugins, and the due date among these."""
-    days: list[str] = []
-
-    def take(mark: re.Match[str]) -> str:
-        days.append(parse_day(mark["due"] or "") or "")
-        return mark[0] if mark["due"] and not days[-1] else " "
-
-    return _PLUGIN_MARK_RE.sub(take, text), next(filter(None, days), "")
+    return tidy_task_text(text), owner, due
 
 
 def _take_due(text: str) -> tuple[str, str]:

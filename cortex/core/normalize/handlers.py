@@ -345,6 +345,7 @@ def _observation_record(event: Event) -> Record:
     )  # fmt: skip
     if type_ == "action" and (task := parse_task_text(title, event.at[:10])):
         record = record._replace(owner=task.owner, due=task.due)
+    record = record._replace(owner=event.owner or record.owner, due=event.due or record.due)
     if event.imported_from:
         record = _with_imported_fields(record, event)
     if topic:
@@ -360,7 +361,6 @@ def _with_imported_fields(record: Record, event: Event) -> Record:
     return record._replace(
         status=event.status if is_word else record.status,
         superseded_by=event.superseded_by, pinned=event.pinned == "true",
-        owner=event.owner or record.owner, due=event.due or record.due,
         attendees=event.attendees, created=event.created or event.at,
         updated=event.updated or event.at, imported_from=event.imported_from,
     )  # fmt: skip

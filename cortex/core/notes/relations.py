@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cortex.core.markdown.inline import Link
 from cortex.core.markdown.scan import MarkdownScan, scan
@@ -17,9 +18,11 @@ from cortex.core.model.relation import (
     link_key,
     normalize_kind,
 )
-from cortex.core.notes.note import Note
 from cortex.core.notes.yaml_subset import Fields, FieldValue
 from cortex.core.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from cortex.core.notes.note import Note
 
 _RELATION_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name
 _WIKILINK_RE = lazy_re(r"\[\[([^\[\]]{1,400})\]\]")

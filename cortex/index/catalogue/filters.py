@@ -47,7 +47,6 @@ class NoteFilter(NamedTuple):
     changed_since: int | None = None  # seconds since the epoch, included
     changed_before: int | None = None  # excluded
     created_until: int | None = None  # included
-    due_before: str = ""  # a day, excluded; what has no date, or no valid one, is not due
     query: Query | None = None  # the filters and dates of a search
 
 

@@ -29,10 +29,6 @@ CREATED_SECONDS_SQL = (
 HAS_ID_SQL = "id != CAST(path AS TEXT)"
 IS_CROSS_PROJECT_SQL = "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
 _MAX_SQL_VALUES = 900  # SQLite takes 999 values in one query everywhere
-_DUE_IS_DATE_SQL = (
-    "due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12'"
-    " AND substr(due, 9, 2) BETWEEN '01' AND '31' AND substr(due, 11, 1) IN ('', 'T')"
-)
 _IS_DONE_SQL = f"(status IN {DONE_STATUSES} OR (type = 'action' AND id IN (SELECT id FROM tick)))"
 _SQL_BY_STATE = {
     # An action is open until it is done, whatever word a hand has written there.
@@ -60,7 +56,6 @@ _CLAUSE_BY_FIELD = {
     "changed_since": "date >= ?",
     "changed_before": "date < ?",
     "created_until": f"{CREATED_SECONDS_SQL} <= ?",
-    "due_before": f"({_DUE_IS_DATE_SQL} AND substr(due, 1, 10) < ?)",
 }
 
 ORDER_SQL: dict[Order, str] = {

@@ -46,7 +46,7 @@ SOURCES = {
     **dict.fromkeys(("tag", "tags", "add_tags", "remove_tags"), "tag"),
     **dict.fromkeys(("directory", "folder", "answer", "path", "publish", "base", "ours", "theirs", "token_file", "output"), _FILES),
     **{name: name for name in ("type", "project", "topic", "branch", "owner", "status")},
-    "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
+    "done ID": "to do", "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
     "import SOURCES": "source", "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",
 }  # fmt: skip
 _FIXED: dict[str, Iterable[str]] = {
@@ -216,6 +216,11 @@ def _known(vault: str, kind: str, begin: str) -> _Answers:
 def _values_in(catalogue: Catalogue, kind: str, begin: str) -> _Answers:
     if kind == "note":
         return _note_names(catalogue.notes_named_from(begin, _MAX_ANSWERS), begin)
+    if kind == "to do":
+        from cortex.operations.find.actions import list_to_do  # noqa: PLC0415  20 ms
+
+        names = [(one.name, one.title) for one in list_to_do(catalogue)]
+        return [*names, *((title, name) for name, title in names if begin)]
     if kind == "session":
         of_sessions = KNOWLEDGE._replace(types=("session",))
         rows = catalogue.find(of_sessions, "-date", _MAX_SESSIONS)

@@ -77,7 +77,8 @@ def change_lines(answer: Any) -> Iterable[str]:
 
 
 def outcome_lines(answer: Any) -> Iterable[str]:
-    yield f"{answer.outcome}: {path(answer.path) if answer.path else escape(answer.id)}"
+    is_line = answer.id.startswith(f"{answer.path}:")  # of a task
+    yield f"{answer.outcome}: {path(answer.id if is_line else answer.path or answer.id)}"
     yield from hint_lines(answer)
     for link in getattr(answer, "links", ()):
         yield f"  {yellow('links to it')}: {path(link)}"

@@ -9,6 +9,7 @@ from itertools import chain, combinations
 from typing import Any
 
 from cortex.core.extract.candidate import PASSAGE_LAYER
+from cortex.core.minutes.note_items import TASK
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import TURN_TYPES
 from cortex.core.model.layout import BRIEFINGS_FOLDER
@@ -28,6 +29,7 @@ from cortex.index.semantic import count_embedded
 from cortex.index.vectors import FOLDER
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.operations.capture.project_context import branch_filter, resolve_project
+from cortex.operations.find.actions import ToDo, is_overdue, list_to_do
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.note_ranks import find_faded
 from cortex.operations.find.resolve_session import list_live_sessions
@@ -182,10 +184,10 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         pair if contradicts(pair[0].title, pair[1].title) else pair[:1]
         for pair in find_contradictions(catalogue)
     )
-    is_overdue = is_open._replace(types=("action",), due_before=at[:10])
+    to_do = list_to_do(catalogue)
     rows = {
         "recent": catalogue.find(is_current, "-date", _MAX_NOTES),
-        "overdue": catalogue.find(is_overdue, "due"),
+        "overdue": _overdue_rows(catalogue, to_do, at),
         "stale": find_stale(catalogue, at),
         "contradictions": list(dict.fromkeys(chain.from_iterable(told))),
         "opposing": catalogue.find(NoteFilter(has_lost_text=True), "-date"),
@@ -218,7 +220,7 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         branch=checkout.branch_of(vault.root),
         notes=catalogue.count_notes(),
         pending=len(pending) + len(unsent),
-        open_actions=catalogue.count(NoteFilter(state="to_do")),
+        open_actions=len(to_do),
         sessions=catalogue.count_started_sessions(),
         problems=len(index.problems) + len(unusable),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
@@ -237,6 +239,14 @@ def _list_refused(vault: Vault) -> tuple[Problem, ...]:
     from cortex.vault.git import refusals  # noqa: PLC0415  it reads notes
 
     return tuple(refusals.list_refused(vault.root))
+
+
+def _overdue_rows(catalogue: Catalogue, to_do: list[ToDo], at: str) -> list[NoteRow]:
+    """The rows of what is overdue, the longest first; a task's as if it were a note."""
+    overdue = sorted((one for one in to_do if is_overdue(one.due, at)), key=lambda one: one.due)
+    rows, kinds = catalogue.rows_by_number({one.number for one in overdue}), ("action", TASK)
+    named = ((one, rows[one.number]._replace(id=one.name, title=one.title)) for one in overdue)
+    return [row._replace(due=one.due, type=kinds[bool(one.task)]) for one, row in named]
 
 
 def _run_health(vault: Vault, at: str) -> RunHealth | None:

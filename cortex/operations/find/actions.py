@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cortex.core.briefing.excerpt import PlanStep, plan_steps
 from cortex.core.minutes.note_items import ATTENDEE, DECISION, DONE, TASK, linked_id, plain_text
@@ -13,6 +13,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
@@ -30,10 +31,14 @@ from cortex.operations.upkeep.bring_up_to_date import (
     query_fresh,
     read_edited_minutes,
 )
+from cortex.vault.git import git_cli
 from cortex.vault.locate import Vault
+from cortex.vault.user_settings import load_aliases, settings_file
 
 MAX_RESULTS = 1000
 _DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
+_NAME_WORD_RE = lazy_re(r"[^\W_]+")
+_GITHUB_NUMBER_RE = lazy_re(r"^\d+\+")  # 123+ana@users.noreply.github.com
 
 
 class ActionHit(NamedTuple):
@@ -62,11 +67,10 @@ def actions(
     Then by date, and what has none last. An action is done when its note says so, or when its task is
     ticked: the one in its meeting's minutes, or one in any note that is a link to it and nothing else.
     A due that is no date comes after those that are. Open tasks of people's own notes stand beside
-    them, with the dates of the Tasks plugin or due:: and an owner:: or @name; to do one, tick it in
-    its note.
+    them, with the dates of the Tasks plugin or due:: and an owner:: or @name. cortex done ticks one.
 
     project: only of this project; by default of all
-    owner: only what this person has to do
+    owner: only what this person has to do; me is you, by git's user.name and user.email, and [person] aliases in your settings
     overdue: only what was due before today
     done: which actions are done instead, the newest first
     number: how many at the most
@@ -79,28 +83,23 @@ def actions(
         raise InvalidInputError("what is done is not overdue", hint)
     named = canonical_project(vault, project)
     problems = _read_minutes(vault, caller)
-    wanted = NoteFilter(tiers=(TIER_CURRENT,), state="done" if done else "to_do")
-    wanted = wanted._replace(projects=(named,) if named else None)
 
-    def is_wanted(one: _ToDo) -> bool:
-        is_theirs = not owner.strip() or one.owner.casefold() == owner.strip().casefold()
-        return is_theirs and (not overdue or is_overdue(one.due, caller.now))
-
-    def find(index: IndexSession) -> tuple[list[_ToDo], dict[int, NoteRow], frozenset[str]]:
-        rows = index.catalogue.find(wanted, "-date")
-        if not done:
-            rows.sort(key=lambda row: (row.created, row.path))
-        found = [_ToDo(row.number, row.owner, row.due, None) for row in rows]
-        found += _own_tasks(index, DONE if done else TASK, wanted.projects)
+    def find(index: IndexSession) -> tuple[list[ToDo], dict[int, NoteRow], frozenset[str]]:
+        found = list_to_do(index.catalogue, (named,) if named else None, done=done)
         if not done:
             found.sort(key=lambda one: due_sort_key(one.due, caller.now))
-        found = [one for one in found if is_wanted(one)]
+        if owner.strip():
+            people = {one.owner: _people(one.owner) for one in found}
+            names = _names_of(vault, owner, set().union(*people.values()))
+            found = [one for one in found if people[one.owner] & names]
+        if overdue:
+            found = [one for one in found if is_overdue(one.due, caller.now)]
         shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
         return found, shown, frozenset(index.catalogue.ticked_actions()) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
     at = "" if done else caller.now
-    hits = [_action(vault, one, rows[one.number], ticked, at) for one in found[:number]]
+    hits = [_hit(vault, one, rows[one.number], ticked, at) for one in found[:number]]
     return Listing(hits, len(found), problems)
 
 
@@ -238,34 +237,71 @@ def _read_minutes(vault: Vault, caller: Caller) -> list[Problem]:
     return list(dict.fromkeys(problems))
 
 
-class _ToDo(NamedTuple):
+class ToDo(NamedTuple):
+    """What is to be done or was: an action, or a task of a person's own note."""
+
     number: int  # of the note
+    name: str  # the id of the action, or the path and line of the task
+    title: str
     owner: str
     due: str
-    task: OwnItemRow | None  # None: the note is the action
+    task: OwnItemRow | None = None
 
 
-def _action(vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now: str) -> ActionHit:
+def list_to_do(
+    catalogue: Catalogue, projects: Collection[str] | None = None, *, done: bool = False
+) -> list[ToDo]:
+    """The open actions, the first made first; or those that are done, the last changed first. Then the
+    tasks of people's own notes, without those that are nothing but a link to an action."""
+    state: Literal["done", "to_do"] = "done" if done else "to_do"
+    wanted = NoteFilter(tiers=(TIER_CURRENT,), state=state, projects=projects)
+    rows = catalogue.find(wanted, "-date")
+    if not done:
+        rows.sort(key=lambda row: (row.created, row.path))
+    tasks, _ = catalogue.own_items(DONE if done else TASK, projects)
+    linked = {linked_id(task.text) for task in tasks} - {""}
+    actions = catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
+    ids = {row.id for row in actions}
+    found = [ToDo(row.number, row.id, row.title, row.owner, row.due) for row in rows]
+    for task in (one for one in tasks if linked_id(one.text) not in ids):
+        name, title = f"{task.path}:{task.line}", plain_text(task.text)
+        found.append(ToDo(task.number, name, title, task.person, task.day, task))
+    return found
+
+
+def _hit(vault: Vault, one: ToDo, row: NoteRow, ticked: frozenset[str], now: str) -> ActionHit:
     late = is_overdue(one.due, now)
     if task := one.task:
         hit = make_hit(vault, row, task.line, row.title)._replace(
-            id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK,
-            status="done" if task.kind == DONE else "open",
-        )  # fmt: skip
+            id=one.name, title=one.title, type=TASK, status="done" if task.kind == DONE else "open"
+        )
         return ActionHit(hit, one.owner, one.due, late, ticked=False)
     is_ticked = row.status not in DONE_STATUSES and row.id in ticked
     hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
     return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
 
 
-def _own_tasks(index: IndexSession, kind: str, projects: Collection[str] | None) -> list[_ToDo]:
-    """What people's own notes tell of a kind, without what is nothing but a link to an action."""
-    tasks, _ = index.catalogue.own_items(kind, projects)
-    linked = {linked_id(task.text) for task in tasks} - {""}
-    actions = index.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
-    ids = {row.id for row in actions}
-    left = (task for task in tasks if linked_id(task.text) not in ids)
-    return [_ToDo(task.number, task.person, task.day, task) for task in left]
+def _people(names: str) -> set[str]:
+    """The people of some names, as they are compared: `@ana-maria` is Ana Maria."""
+    words = (_NAME_WORD_RE.findall(one) for one in fold_accents(names).casefold().split(","))
+    return {*map(" ".join, words)} - {""}
+
+
+def _names_of(vault: Vault, owner: str, known: set[str]) -> set[str]:
+    """The names that mean an owner, or you for `me`: also the beginning of yours, where it begins no
+    other one that is known. Raises `InvalidInputError` where nobody says who you are."""
+    if _people(owner) != {"me"}:
+        return _people(owner)
+    said = git_cli.read_config(vault.root, r"^user\.(name|email)$")
+    mail = _GITHUB_NUMBER_RE.sub("", said.get("user.email", "")).partition("@")[0]
+    yours = _people(",".join((said.get("user.name", ""), *load_aliases())))
+    if not yours | _people(mail):
+        hint = f'git config --global user.name "Your Name"; or aliases below [person] in {settings_file()}'
+        raise InvalidInputError("git does not know who you are", hint)
+    begun = {one for one in known if any(f"{each} ".startswith(f"{one} ") for each in yours)}
+    others = known - begun
+    clear = {one for one in begun if not any(each.startswith(f"{one} ") for each in others)}
+    return {"me"} | yours | clear | _people(mail)
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:

@@ -48,7 +48,7 @@ from cortex.core.text.strings import (
     shorten,
 )
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import NoteRow
+from cortex.index.catalogue import NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.capture import clean_tags
@@ -65,7 +65,8 @@ from cortex.operations.records.change_record import (
 )
 from cortex.operations.records.restore import take_back_supersession
 from cortex.operations.records.save import known_type
-from cortex.operations.records.tick_minutes import tick_minutes
+from cortex.operations.records.tick_task import find_task, tick_minutes, tick_task
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_own
@@ -189,16 +190,24 @@ def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> 
     return change_record(vault, caller, id, outcome, edit)
 
 
-def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
-    """Mark an action as done.
+def done(vault: Vault, caller: Caller, id: NoteName, *, undo: bool = False) -> RecordChange:
+    """Tick a task, or mark an action as done.
 
-    A task that is ticked in the note of a meeting counts as done without this; and this ticks the
-    task there. `cortex revise ID --status open` takes both back.
+    A task is ticked in its line, in any note; with signs of Obsidian Tasks or Dataview it gets the day,
+    and if it recurs, its next line. An action is ticked in its minutes, too; a tick there counts without this.
 
-    id: the action: its id, the beginning of it, or a path
+    id: the action or task: its id, file and line (todo.md:12), or words of it
+    undo: open it again
 
     Example: cortex done order-the-cables-k3f7q2
+    Example: cortex done "water the ferns"
     """
+    found, problems = query_fresh(vault, caller, lambda index: find_task(vault, index, id))
+    if isinstance(found, OwnItemRow):
+        ticked = tick_task(vault, caller, found, undo=undo)
+        return ticked._replace(problems=(*problems, *ticked.problems))
+    if undo:
+        return revise(vault, caller, found, status="open")
 
     def edit(note: Note, row: NoteRow) -> Edited:
         status = note.get("status").lower()
@@ -211,7 +220,7 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
         undo = command("revise", row, "--status", former)
         return Edited(with_status(note, "done", caller.now), undo)
 
-    change = change_record(vault, caller, id, "done", edit, find=_find_action)
+    change = change_record(vault, caller, found, "done", edit, find=_find_action)
     return tick_minutes(vault, caller, change, done=True)
 
 

@@ -17,7 +17,7 @@ from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
 from cortex.core.notes import note as notes
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import cortex_command, printable_line, shorten
+from cortex.core.text.strings import cortex_command, option_words, printable_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
@@ -62,7 +62,7 @@ def save(
     where: str = "", learned: str = "", body: str = "", topic: str = "", project: str = "",
     scope: Literal["", "project", "personal", "global"] = "", tags: tuple[str, ...] = (),
     session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
-    priority: Annotated[int, Between(1, 10)] | None = None,
+    priority: Annotated[int, Between(1, 10)] | None = None, owner: str = "", due: str = "",
     derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (), learnings: bool = False, source: str = "",
 ) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
@@ -87,6 +87,8 @@ def save(
     session: the session that this belongs to
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
+    owner: who an action is for
+    due: until when it is to be done: 2026-12-01, tomorrow, friday
     derived_from: ids of the records that this was made from, comma-separated
     supersedes: ids of the records that no longer hold from now on, comma-separated
     learnings: keep the learnings in a text; beside it only --session, --project and --source count
@@ -106,16 +108,31 @@ def save(
     if learnings:
         return _save_learnings(vault, caller, event)
     event = event._replace(
-        tags=clean_tags(tags),
-        title=printable_line(sanitize_text(title)),
+        tags=clean_tags(tags), title=printable_line(sanitize_text(title)), scope=kept,
         record=known_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
-        scope=kept,
         confidence="" if confidence is None else record.format_confidence(confidence),
         priority="" if priority is None else str(priority),
-    )
-    event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
+    )  # fmt: skip
+    event = _validated_event(_with_task(event, caller.today, owner, due))
+    event = _with_relations(vault, caller, event, derived_from, supersedes)
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark, project)
+
+
+def _with_task(event: Event, today: str, owner: str, due: str) -> Event:
+    """The event, of an action if it has an owner or a due. `InvalidInputError` if it is of another type."""
+    if not (owner or due):
+        return event
+    from cortex.core.minutes.dates import find_due, is_date_only  # noqa: PLC0415  20 ms
+
+    if event.record not in ("", "action"):
+        hint = "--type action, or leave both out"
+        raise InvalidInputError(f"a {event.record} has no owner and no due date", hint)
+    day = find_due(due, today, is_cell=True) if is_date_only(due, today) else ""
+    if due and not day:
+        hint = "use 2026-12-01, tomorrow or friday"
+        raise InvalidInputError(f"{shorten(due, 50)!r} is no due date", hint)
+    return event._replace(record="action", owner=printable_line(sanitize_text(owner)), due=day)
 
 
 def _save_learnings(vault: Vault, caller: Caller, event: Event) -> SaveResult:
@@ -286,6 +303,14 @@ def _with_relations(
 
 def _remark(note: notes.Note, event: Event) -> str:
     """What a caller would not expect of the record it has just saved."""
+    asked = {"owner": event.owner, "due": event.due}
+    if other := [
+        word
+        for key, value in asked.items()
+        if value not in ("", note.get(key))
+        for word in option_words(key, value)
+    ]:
+        return f"it stays as it was: {cortex_command('revise', note.get('id'), *other)} changes it"
     if (
         note.get("topic")
         and events.latest_event_id(note.provenance()[0]) != event.id

@@ -1,0 +1,147 @@
+"""Tick tasks where they stand, one line of a note byte for byte: the one that somebody means; and those
+of the minutes from which an action came."""
+
+from __future__ import annotations
+
+import os
+
+from cortex.core.markdown.blocks import Task
+from cortex.core.markdown.scan import scan
+from cortex.core.minutes.note_items import TASK, is_closed, plain_text
+from cortex.core.minutes.task_parser import parse_own_task
+from cortex.core.minutes.task_signs import next_line, opened, signs_of, ticked
+from cortex.core.model import problem
+from cortex.core.model.caller import Caller
+from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
+from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import cortex_command, one_line
+from cortex.index.catalogue import NoteRow, OwnItemRow
+from cortex.index.catalogue.filters import KNOWLEDGE
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.actions import list_to_do
+from cortex.operations.find.resolve_note import find_all
+from cortex.operations.records import change_record
+from cortex.operations.records.change_record import RecordChange, edit_note
+from cortex.operations.upkeep.heal import try_heal
+from cortex.vault import files
+from cortex.vault.locate import Vault
+
+_WORD_RE = lazy_re(r"\w+")
+_LISTED = 9  # of the tasks that words may mean
+_COMPARED_WORDS = 12  # of a task, which the index cuts
+
+
+def find_task(vault: Vault, index: IndexSession, name: str) -> OwnItemRow | str:
+    """The task that a place, words or the name of its note mean; else the name of an action. Raises
+    `AmbiguousNameError` where they mean several."""
+    catalogue, (head, _, line) = index.catalogue, name.rpartition(":")
+    rows = find_all(catalogue, head if line.isdecimal() else name)
+    row = rows[0] if len(rows) == 1 else None
+    if row and line.isdecimal():
+        if not change_record.is_persons_own(row):
+            change_record.check_editable(row)
+        is_task = _task_at(notes.read(files.read(vault.root, row.path)), int(line))
+        task = OwnItemRow(row.number, row.path, TASK, int(line), "", "", "")
+        return task if is_task or row.type != "action" else head
+    wanted, to_do = _words(name), list_to_do(catalogue)
+    if row and row.type == "action" and name.split() == [name] != row.title.split():
+        return name
+    found = [one for one in to_do if wanted and _words(one.title) == wanted]
+    if not (found or rows) and wanted:
+        found = [one for one in to_do if {*wanted} <= {*_words(one.title)}]
+    elif not found and row:
+        found = [one for one in to_do if one.task and one.task.path == row.path]
+    if len(found) > 1:
+        some = tuple((one.name, one.title) for one in found)
+        message = f"{name!r} names {len(found)} tasks: {'; '.join(map('  '.join, some[:_LISTED]))}"
+        hint = "give what stands before the words of the one you mean"
+        raise problem.AmbiguousNameError(message, hint, name, some)
+    if not found and not rows and name.split() != [name]:
+        hint = "cortex actions lists what is open"
+        raise problem.NotFoundError(f"no open task says {name!r}", hint)
+    return found[0].task or found[0].name if found else name
+
+
+def _words(text: str) -> list[str]:
+    """The words of a task without its signs, as they are compared."""
+    return _WORD_RE.findall(parse_own_task(one_line(text))[0].casefold())
+
+
+def _task_at(note: Note, line: int) -> Task | None:
+    tasks = scan(note.text, note.body_start_line).tasks
+    return next((one for one in tasks if one.line == line), None)
+
+
+def tick_task(vault: Vault, caller: Caller, row: OwnItemRow, *, undo: bool) -> RecordChange:
+    """Tick a task, or open it again. One that recurs gets the line of its next time above it, and
+    loses it again. Raises `ConflictError` if the task does not stand there."""
+    name, file = f"{row.path}:{row.line}", os.path.join(vault.root, row.path)
+    change = RecordChange(name, row.path, change_record.UNCHANGED, file=file)
+    # Of minutes the words of lines below it, too, behind a semicolon.
+    known = {*_words(plain_text(row.text).partition("; ")[0])[:_COMPARED_WORDS]}
+
+    def edit(note: Note) -> Note:
+        nonlocal change
+        lines = [one.decode("utf-8", "surrogateescape") for one in note.body.splitlines(True)]
+        task, at, moved = _task_at(note, row.line), row.line - note.body_start_line, 0
+        words = plain_text(parse_own_task(one_line(task.text))[0]) if task else ""
+        if not task or not known <= {*_words(lines[at])}:
+            hint = "cortex actions lists tasks with file and line; cortex edit opens a note"
+            message = f"{name} has {'another task' if task else 'no box in a list'}"
+            raise problem.ConflictError(message, hint)
+        change, hints = change._replace(hint=f"[{task.mark}] {words}"), [words]
+        if is_closed(task) != undo:
+            return note
+        signs = signs_of(lines[at])
+        day = (undo and signs.get("completion")) or caller.today
+        lines[at] = opened(lines[at]) if undo else ticked(lines[at], day)
+        upcoming = next_line(lines[at], day)
+        if undo and at and upcoming and lines[at - 1].rstrip("\r\n") == upcoming.rstrip("\r\n"):
+            del lines[at - 1]
+            moved = -1
+        elif upcoming and not undo:
+            lines.insert(at, upcoming if upcoming[-1] in "\r\n" else upcoming + note.eol)
+            moved, hints = 1, [words, "its next time stands above it"]
+        elif "repeat" in signs and not undo:
+            hints += [f"its next time was not written: {signs['repeat']!r} is not understood"]
+        if task.mark not in " xX":
+            hints += [f"only your editor brings back [{task.mark}]"]
+        there, outcome = f"{row.path}:{row.line + moved}", "opened" if undo else "done"
+        back = cortex_command("done", there, *(() if undo else ("--undo",)))
+        change = change._replace(id=there, outcome=outcome, hint="; ".join(hints), undo=back)
+        return note._replace(body="".join(lines).encode("utf-8", "surrogateescape"))
+
+    if edit_note(vault, row.path, edit):
+        change = change._replace(problems=tuple(try_heal(vault, caller)))
+    return change
+
+
+def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bool) -> RecordChange:
+    """The change, once the minutes from which the action came are ticked like it: that line
+    alone. What cannot be ticked is a problem of the change."""
+    try:
+        child = notes.read_strict(files.read(vault.root, change.path), change.path)
+        sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
+        targets = set(map(parse_link_target, sources))
+        if child.get("type") != "action" or not targets:
+            return change
+        wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
+        meetings: list[NoteRow] = query_index(
+            vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
+        )
+        # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
+        from cortex.core.minutes.records import with_tick  # noqa: PLC0415
+
+        def edit(meeting: Note) -> Note:
+            return with_tick(meeting, change.id, child, done=done)
+
+        ticked = [edit_note(vault, row.path, edit) for row in meetings]
+    except (problem.CortexError, OSError) as error:
+        prefix, hint = "the box in the minutes stays as it was: ", "tick it there yourself"
+        failed = problem.problem_of(change.path, error, hint, prefix)
+        return change._replace(problems=(*change.problems, failed))
+    if not any(ticked):
+        return change
+    return change._replace(problems=(*change.problems, *try_heal(vault, caller)))
