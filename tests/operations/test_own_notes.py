@@ -302,3 +302,26 @@ def test_tasks_behind_what_is_read_of_long_minutes_are_told(vault_from, cortex):
     vault_from(f"=== 2026-11-05.md\n---\ntype: meeting\n---\n{WEEKLY}{talk}- [ ] send the bill\n")
     assert "send the bill" in cortex("actions").stdout
     assert "too long" in cortex("doctor").stdout
+
+
+def test_one_person_is_named_in_several_ways(vault_from, cortex):
+    vault_from(
+        "=== Meetings/2026-11-05.md\n# Club\n\nPresent: Cleo Diaz, Ana Cruz, Ana Bell, cleo\n\n"
+        "## Actions\n- [ ] Cleo: order the boards\n- [ ] Ana: fix the gate\n- [ ] Ana Cruz, Cleo: sweep the yard\n"
+        "=== Todo.md\n- [ ] water the ferns @cleo\n- [ ] call the printer [owner:: Cleo]\n"
+    )
+
+    def owned_by(name: str) -> list[tuple[str, str]]:
+        found = json.loads(cortex("actions", "--owner", name, "--json").stdout).get("hits", [])
+        return sorted((one["title"], one["owner"]) for one in found)
+
+    for name in ("Cleo", "cleo", "@cleo", "Cleo Diaz", "CLEO"):
+        assert owned_by(name) == [
+            ("call the printer", "Cleo"),
+            ("order the boards", "Cleo"),
+            ("sweep the yard", "Ana Cruz, Cleo"),
+            ("water the ferns @cleo", "Cleo"),
+        ]
+    assert owned_by("Ana") == [("fix the gate", "Ana")]  # there are two
+    (meeting,) = json.loads(cortex("meetings", "--json").stdout)["hits"]
+    assert meeting["attendees"] == ["Cleo", "Ana Cruz", "Ana Bell"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from cortex.core.briefing.excerpt import PlanStep, plan_steps
 from cortex.core.minutes.note_items import ATTENDEE, DECISION, DONE, TASK, linked_id, plain_text
+from cortex.core.minutes.people import people_in, usual_names
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
@@ -37,7 +37,6 @@ from cortex.vault.user_settings import load_aliases, settings_file
 
 MAX_RESULTS = 1000
 _DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
-_NAME_WORD_RE = lazy_re(r"[^\W_]+")
 _GITHUB_NUMBER_RE = lazy_re(r"^\d+\+")  # 123+ana@users.noreply.github.com
 
 
@@ -88,9 +87,15 @@ def actions(
         found = list_to_do(index.catalogue, (named,) if named else None, done=done)
         if not done:
             found.sort(key=lambda one: due_sort_key(one.due, caller.now))
+        asked = [name.strip() for name in owner.split(",")]
+        usual = _usual_names(index.catalogue, *asked)
+        for at, one in enumerate(found):
+            found[at] = one._replace(owner=", ".join(_as_usual(one.owner.split(", "), usual)))
         if owner.strip():
-            people = {one.owner: _people(one.owner) for one in found}
-            names = _names_of(vault, owner, set().union(*people.values()))
+            people = {one.owner: people_in(one.owner) for one in found}
+            names = _names_of(
+                vault, ",".join(_as_usual(asked, usual)), set().union(*people.values())
+            )
             found = [one for one in found if people[one.owner] & names]
         if overdue:
             found = [one for one in found if is_overdue(one.due, caller.now)]
@@ -153,6 +158,7 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = frozenset(catalogue.ticked_actions())
     here, *items = (catalogue.own_items(kind)[0] for kind in (ATTENDEE, TASK, DONE, DECISION))
+    usual = _usual_names(catalogue)
     counts = Counter((one.number, one.kind) for some in items for one in some)
     outcomes = {}
     for number, some in parts.items():
@@ -161,7 +167,7 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
         done = sum(row.status in DONE_STATUSES or row.id in ticked for row in actions)
         decisions = sum(row.type == "decision" for row in current)
         tasks, ended, decided = (counts[number, kind] for kind in (TASK, DONE, DECISION))
-        people = tuple(one.text for one in here if one.number == number)
+        people = _as_usual((one.text for one in here if one.number == number), usual)
         opened = len(actions) - done + tasks
         outcomes[number] = people, opened, done + ended, decisions + decided
     return outcomes
@@ -281,27 +287,36 @@ def _hit(vault: Vault, one: ToDo, row: NoteRow, ticked: frozenset[str], now: str
     return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
 
 
-def _people(names: str) -> set[str]:
-    """The people of some names, as they are compared: `@ana-maria` is Ana Maria."""
-    words = (_NAME_WORD_RE.findall(one) for one in fold_accents(names).casefold().split(","))
-    return {*map(" ".join, words)} - {""}
+def _usual_names(catalogue: Catalogue, *asked: str) -> dict[str, str]:
+    """The names of all whom notes tell, and those asked for, each as its person is usually named."""
+    counts = Counter(dict.fromkeys(asked, 0))
+    said = [*catalogue.count_by("owner").items()]
+    said += ((one.person, 1) for kind in (TASK, DONE) for one in catalogue.own_items(kind)[0])
+    said += ((one.text, 1) for one in catalogue.own_items(ATTENDEE)[0])
+    for names, count in said:
+        counts.update(dict.fromkeys(filter(None, names.split(", ")), count))
+    return usual_names(counts)
+
+
+def _as_usual(names: Iterable[str], usual: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(usual.get(name, name) for name in names))
 
 
 def _names_of(vault: Vault, owner: str, known: set[str]) -> set[str]:
     """The names that mean an owner, or you for `me`: also the beginning of yours, where it begins no
     other one that is known. Raises `InvalidInputError` where nobody says who you are."""
-    if _people(owner) != {"me"}:
-        return _people(owner)
+    if people_in(owner) != {"me"}:
+        return people_in(owner)
     said = git_cli.read_config(vault.root, r"^user\.(name|email)$")
     mail = _GITHUB_NUMBER_RE.sub("", said.get("user.email", "")).partition("@")[0]
-    yours = _people(",".join((said.get("user.name", ""), *load_aliases())))
-    if not yours | _people(mail):
+    yours = people_in(",".join((said.get("user.name", ""), *load_aliases())))
+    if not yours | people_in(mail):
         hint = f'git config --global user.name "Your Name"; or aliases below [person] in {settings_file()}'
         raise InvalidInputError("git does not know who you are", hint)
     begun = {one for one in known if any(f"{each} ".startswith(f"{one} ") for each in yours)}
     others = known - begun
     clear = {one for one in begun if not any(each.startswith(f"{one} ") for each in others)}
-    return {"me"} | yours | clear | _people(mail)
+    return {"me"} | yours | clear | people_in(mail)
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:
