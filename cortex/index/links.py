@@ -141,8 +141,7 @@ class LinkGraph:
 
     def list_missing_targets(self) -> list[MissingTarget]:
         """Edges to no note, by path and line: relations of any note, and the links of current
-        notes with an id (markdown links only within the vault). In people's own notes a link to
-        a note that does not exist yet is no mistake."""
+        notes (markdown links only within the vault)."""
         stated = self._catalogue.unnamed_edges()
         slashed = [(number, edge) for number, edge in stated if "/" in edge.target]
         self._load_notes([number for number, _ in stated])

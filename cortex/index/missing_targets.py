@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
@@ -21,6 +20,7 @@ MAX_PROBLEMS = 100
 _MAX_COMPARED_NAMES = 50  # names that begin alike and are compared
 _MAX_GUESSES = 20  # targets for which a name is looked for: comparing costs 2 ms each
 _MIN_SIMILARITY = 0.75  # of difflib's ratio: a letter or two of a word, the hash of an id
+_MIN_OWN_SIMILARITY = 0.9
 _RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-([a-z2-7]{6})")
 # How many records one event can be looked for in: minutes make many, everything else one.
 _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
@@ -29,7 +29,8 @@ _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
 class MissingTargetReport(NamedTuple):
     """What the catalogue knows of missing targets."""
 
-    groups: tuple[tuple[MissingTarget, ...], ...]  # of one note and one target each
+    # Of one note and one target each; in people's own notes of one target.
+    groups: tuple[tuple[MissingTarget, ...], ...]
     event_by_key: Mapping[str, str]  # key -> the event that its record came from
     similar_name_by_key: Mapping[str, str]  # key -> a name that is like it
 
@@ -46,34 +47,51 @@ def report_missing_targets(
     of each target."""
     links_by_target: dict[tuple[int, str], list[MissingTarget]] = {}
     for link in links:
-        links_by_target.setdefault((link.note.number, link.edge.key), []).append(link)
-    groups = MissingTargetReport(tuple(map(tuple, links_by_target.values())), {}, {})
-    similar_names = {key: _most_similar_name(catalogue, key) for key in groups.keys[:_MAX_GUESSES]}
+        number = 0 if _is_own(link) else link.note.number
+        links_by_target.setdefault((number, link.edge.key), []).append(link)
+    ordered = sorted(links_by_target.items(), key=lambda one: not one[0][0])
+    groups = MissingTargetReport(tuple(tuple(some) for _, some in ordered), {}, {})
+    own = {group[0].edge.key for group in groups.groups if _is_own(group[0])}
+    similar_names = {
+        key: _most_similar_name(catalogue, key, is_own=key in own)
+        for key in groups.keys[:_MAX_GUESSES]
+    }
     event_by_key = _source_events(catalogue, groups.keys)
     return groups._replace(event_by_key=event_by_key, similar_name_by_key=similar_names)
 
 
 def problems_of_report(
-    known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
-) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MAX_PROBLEMS`, and one that counts
-    the rest. `removed` maps a key to how its file went."""
-    tables = removed, known.event_by_key, known.similar_name_by_key
-    problems = [
-        _make_problem(group, *(table.get(group[0].edge.key, "") for table in tables))
-        for group in known.groups[:MAX_PROBLEMS]
-    ]
-    if more := len(known.groups) - len(problems):
+    known: MissingTargetReport, former: Mapping[str, tuple[str, str]]
+) -> tuple[list[Problem], int]:
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS`, and one that counts the
+    rest; and how many links of people's own lead to what was no note yet. `former` has by a key how
+    its file went, and the path that it has now."""
+    removed = {key: how for key, (how, path) in former.items() if not path}
+    renamed = {key: f"./{path}" for key, (_, path) in former.items() if path}
+    tables = removed, known.event_by_key, {**known.similar_name_by_key, **renamed}
+
+    def known_of(group: Sequence[MissingTarget]) -> list[str]:
+        return [table.get(group[0].edge.key, "") for table in tables]
+
+    told = [one for one in known.groups if not _is_own(one[0]) or any(known_of(one))]
+    problems = [_make_problem(one, *known_of(one)) for one in told[:MAX_PROBLEMS]]
+    if more := len(told) - len(problems):
         links = f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there"
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(Problem(known.groups[MAX_PROBLEMS][0].note.path, links, hint))
-    return problems
+        problems.append(Problem(told[MAX_PROBLEMS][0].note.path, links, hint))
+    return problems, sum(map(len, known.groups)) - sum(map(len, told))
+
+
+def _is_own(link: MissingTarget) -> bool:
+    """Whether it is a link in a note of a person's own, where it may lead to one still to be written."""
+    return link.note.id == link.note.path and link.edge.kind == LINK_KIND
 
 
 def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
     """The problem of one missing target in one note, and its remedies."""
     note, first = group[0]
-    target = first.target if "/" in first.target else basename_key(first.target)
+    is_as_written = "/" in first.target or _is_own(group[0])
+    target = first.target if is_as_written else basename_key(first.target)
     kinds = list(dict.fromkeys(one.kind for _, one in group if one.kind != LINK_KIND))
     links = [str(one.line) for _, one in group if one.kind == LINK_KIND]
     if kinds:
@@ -82,16 +100,19 @@ def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near
     else:
         # As a link in markdown has it.
         name = first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
-        said = f"links to {name}, and there is no such note"
+        more = f", as {len(group) - 1} more do" if len(group) > 1 and _is_own(group[0]) else ""
+        said = f"links to {name}, and there is no such note{more}"
     known = [
         f"its file was removed {removed}" if removed else "",
         f"only its event {event} is left" if event else "",
-        f"{near} is called alike" if near else "",
+        f"did you mean {near.removeprefix('./')}?" if near else "",
     ]
     ways = [
-        f"{cortex_command('restore', target)} brings it back" if removed or event else "",
+        f"{cortex_command('restore', target)} brings it back"
+        if event or (removed and not _is_own(group[0]))
+        else "",
         f"{cortex_command('show', event)} shows its text" if event else "",
-        f"mend the name in {note.path}" if near and not (removed or event) else "",
+        f"{cortex_command('mv', target, near)} changes every link" if near else "",
         *(
             f"{cortex_command('relate', note.id, kind, target, '--remove')} takes the relation out"
             for kind in kinds
@@ -103,12 +124,17 @@ def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near
     return Problem(where, "; ".join(filter(None, (said, *known))), "; ".join(filter(None, ways)))
 
 
-def _most_similar_name(catalogue: Catalogue, key: str) -> str:
-    """The name most like a key among those that begin as it does; empty when none is."""
+def _most_similar_name(catalogue: Catalogue, key: str, *, is_own: bool) -> str:
+    """The path of the note that people call so, else the name most like a key among those that
+    begin as it does; empty when none is. `is_own`: what a person links to may still be to be written, as tomorrow's page."""
+    if len(called := catalogue.rows_by_number(catalogue.notes_called(key))) == 1:
+        return f"./{next(iter(called.values())).path}"
     for begin in (key[: len(key) // 2], key[:3]):
         names = catalogue.name_keys_from(begin, _MAX_COMPARED_NAMES)
-        if found := close_matches(key[:120], names, 1, _MIN_SIMILARITY):
-            return found[0]
+        least = _MIN_OWN_SIMILARITY if is_own else _MIN_SIMILARITY
+        if found := close_matches(key[:120], names, 1, least):
+            figures = [[sign for sign in name if sign.isdigit()] for name in (key, *found)]
+            return "" if is_own and figures[0] != figures[1] else found[0]
     return ""
 
 

@@ -189,12 +189,8 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
             (one.note.number, one.edge.target)
             for one in LinkGraph(catalogue).list_missing_targets()
         }
-        with_id = {row.number for row in catalogue.find(NoteFilter(has_id=True))}
         assert missing == {
-            (one, edge[1])
-            for one, edges in whole.items()
-            for edge in edges
-            if edge[2] is None and one in with_id
+            (one, edge[1]) for one, edges in whole.items() for edge in edges if edge[2] is None
         }
 
 
@@ -236,13 +232,13 @@ def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_no
         ("mine.md:2", "says refines nobody; there is no such note"),
         (
             "records/decision/use-it-abcdef.md:5",
-            "says refines keep-a-catalogue-m5d2xb, and links to it on line 7; there is no such note; keep-a-catalogue-m5d2xa is called alike",
+            "says refines keep-a-catalogue-m5d2xb, and links to it on line 7; there is no such note; did you mean keep-a-catalogue-m5d2xa?",
         ),
         ("records/decision/use-it-abcdef.md:7", "links to [[gone]], and there is no such note"),
         ("records/decision/use-it-abcdef.md:7", "links to docs/design.md, and there is no such note"),
     ]  # fmt: skip
     assert "cortex relate use-it-abcdef refines keep-a-catalogue-m5d2xb --remove" in found[1].hint
-    assert "mend the name" in found[1].hint
+    assert "cortex mv keep-a-catalogue-m5d2xb keep-a-catalogue-m5d2xa" in found[1].hint
     assert found[2].hint == "take it out of records/decision/use-it-abcdef.md"
 
 
@@ -299,7 +295,7 @@ another
 
 def test_a_path_means_its_place_and_what_is_set_aside_is_looked_at_too(vault_from, caller) -> None:
     assert [(one.where, one.message, one.hint) for one in problems(vault_from(ELSEWHERE), caller)] == [
-        ("a/one.md:4", "says refines a/x; there is no such note; x is called alike", "mend the name in a/one.md; cortex relate one-abcdef refines a/x --remove takes the relation out"),
+        ("a/one.md:4", "says refines a/x; there is no such note; did you mean b/x.md?", "cortex mv a/x ./b/x.md changes every link; cortex relate one-abcdef refines a/x --remove takes the relation out"),
         ("a/one.md:6", "links to gone/y.md, and there is no such note", "take it out of a/one.md"),
         ("a/two.md:5", "says follows nobody; there is no such note", "cortex relate two-abcdef follows nobody --remove takes the relation out"),
     ]  # fmt: skip
@@ -331,3 +327,59 @@ def test_what_its_events_can_make_again_is_offered(topic: list[str], vault, call
     assert f"cortex restore {saved['id']} brings it back" in found.hint
     assert cortex("restore", saved["id"]).returncode == 0
     assert problems(vault, caller) == []
+
+
+PEOPLE = """
+=== index.md
+[[Weekly]], [[Weekly|again]] and [last](plans/Weekly.md)
+=== other.md
+[[weekly]] [[2026-11-21]] [[Meetng notes]] [[The plan]]
+[[one]] [[two]] and [three](three.md)
+=== plans/Weekly.md
+# What we do every week
+One text, long enough to be known again.
+=== 2026-11-20.md
+a day
+=== Meeting notes.md
+text
+=== p.md
+---
+aliases: [The plan]
+---
+"""
+
+
+def test_links_to_a_note_that_was_renamed_name_it_and_unwritten_notes_are_counted(
+    vault_from, caller, cortex, git
+) -> None:
+    vault = vault_from(PEOPLE)
+    plan = ("cortex mv 'Meetng notes' 'meeting notes'", "cortex mv 'The plan' ./p.md")
+    commit_all(vault.root, "one")
+    assert [one.hint.partition(" changes")[0] for one in problems(vault, caller)] == [*plan]
+    (Path(vault.root) / "plans/Weekly.md").rename(Path(vault.root) / "plans/Our week.md")
+    for after in (lambda: None, lambda: commit_all(vault.root, "a hand renames it")):
+        after()
+        first, *others = problems(vault, caller)
+        assert first.where == "index.md:1"
+        assert first.message == (
+            "links to [[Weekly]], and there is no such note, as 2 more do; did you mean plans/Our week.md?"
+        )
+        assert first.hint.startswith("cortex mv Weekly './plans/Our week.md' changes every link")
+        assert [one.hint.partition(" changes")[0] for one in others] == [*plan]
+        assert doctor(vault, caller).unwritten == 4  # among them tomorrow's page
+    done = cortex("mv", "Weekly", "./plans/Our week.md")
+    assert "4 links in 2 files" in done.stdout
+    assert len(problems(vault, caller)) == 2
+    assert "4 links to notes that nobody has written yet" in cortex("doctor").stdout
+
+
+def test_a_note_that_was_deleted_and_is_linked_to_is_told(vault_from, caller, git) -> None:
+    vault = vault_from("=== index.md\n[[Old plan]] [[never there]]\n=== Old plan.md\ntext\n")
+    commit_all(vault.root, "one")
+    git(vault.root, "rm", "-q", "Old plan.md")
+    git(vault.root, "commit", "-qm", "gone")
+    (found,) = problems(vault, caller)
+    assert found.message.startswith(
+        "links to [[Old plan]], and there is no such note; its file was"
+    )
+    assert doctor(vault, caller).unwritten == 1

@@ -268,7 +268,7 @@ class Catalogue(Protocol):
 
     def unnamed_edges(self) -> list[tuple[int, Edge]]:
         """The edges to what no note is called, and those to a path: relations of all notes but
-        events, links of current notes with an id; each with the number of its note."""
+        events, links of current notes; each with the number of its note."""
 
     def has_edge_kind(self, kind: str) -> bool:
         """Whether any note says a relation of this kind."""

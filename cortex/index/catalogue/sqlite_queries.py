@@ -263,7 +263,7 @@ class SqliteQueries(SqliteNotes):
     def unnamed_edges(self) -> list[tuple[int, Edge]]:
         query = (
             "SELECT edge.number, kind, target, edge.key, line FROM edge JOIN note USING (number)"
-            f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = {TIER_CURRENT} AND {HAS_ID_SQL}))"
+            f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR tier = {TIER_CURRENT})"
             " AND (instr(target, '/') OR NOT EXISTS (SELECT 1 FROM name WHERE name.key = edge.key AND rank != 1))"
             " ORDER BY path, line, edge.rowid"
         )

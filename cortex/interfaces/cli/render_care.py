@@ -124,6 +124,8 @@ def doctor(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
     if answer.agent_settings:
         yield agent_settings_notice(answer.agent_settings)
+    if answer.unwritten:
+        yield dim(f"{format_count(answer.unwritten, 'link')} to notes that nobody has written yet")
     number = len(answer.problems)
     problems = format_count(number, "problem") if number else "no problems"
     state = _INDEX_STATES[answer.found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -35,7 +35,7 @@ from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.restore_lost import find_missing_records, restore_lost
 from cortex.vault import files, private, settings, settings_text, user_settings
 from cortex.vault.foreign_settings import list_agent_settings
-from cortex.vault.git import checkout, drivers, git_cli, page_branch
+from cortex.vault.git import changes, checkout, drivers, git_cli, objects, page_branch
 from cortex.vault.git.publish_check import NOT_PUBLISHED
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
@@ -59,6 +59,7 @@ class DoctorResult(NamedTuple):
     problems: tuple[Problem, ...]
     fixed: tuple[str, ...] = ()  # what was done, in words
     agent_settings: tuple[str, ...] = ()  # at the top of the vault, as `.claude`; nothing is used
+    unwritten: int = 0  # links in people's own notes to notes that are not there yet
 
 
 def doctor(
@@ -104,19 +105,19 @@ def doctor(
         problems = (*renamed, *note_problems(vault, index, caller.now, reported))
         notes = index.catalogue.count_notes()
         examined = DoctorResult(vault.root, notes, index.outcome, problems)
-        ids = set(index.catalogue.count_by("id", NoteFilter()))
+        ids = {*index.catalogue.count_by("id", NoteFilter())}
         return examined, find_broken_links(vault.root, index), ids
 
     examined, missing, ids = query_index(vault, caller.progress, examine, words=True)
-    # Runs git, which nobody need wait for who holds the index.
+    # Runs git, which nobody need wait for who holds the index. Where git cannot, it is told already.
     gone: list[Problem] = []
-    # Where git would wait, cannot read or is at work, this would only repeat it.
     is_told = any(f"{one.where}/".startswith(".git/") for one in around)
     if not is_told and not checkout.find_fault(vault.root)[0]:
         gone = find_missing_records(vault.root, ids)[:MAX_LISTED]
-    deleted = _deleting_commits(vault.root, missing.keys)
-    links = missing_targets.problems_of_report(missing, deleted)
+    former = _former_names(vault.root) if missing.groups else {}
+    links, unwritten = missing_targets.problems_of_report(missing, former)
     return examined._replace(
+        unwritten=unwritten,
         problems=(*failed, *around, *examined.problems, *gone, *links),
         fixed=tuple(done),
         agent_settings=list_agent_settings(vault.root),
@@ -124,7 +125,7 @@ def doctor(
 
 
 def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
-    """Every relation, and every link of a record or session, whose target is no note."""
+    """Every relation and link whose target is no note."""
     missing = LinkGraph(index.catalogue).list_missing_targets()
     if missing:  # what the settings leave out of search is a note all the same
         names = NameResolver(list_candidates(root, {}))
@@ -136,27 +137,30 @@ def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
     return missing_targets.report_missing_targets(index.catalogue, missing)
 
 
-def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
-    """Name -> the commit that deleted its file, and its day; empty if git takes too long."""
-    keys = [key for key in names if set(key) <= _ID_CHARACTERS][:_MAX_NAMES]
-    if not keys or checkout.find_repository(root) is None:
-        return {}
-    arguments = [
-        "log", "--diff-filter=D", "--name-only", "--no-renames", "--relative", "-z",
-        "--format=%x01%h %cs", "--end-of-options", "HEAD", "--",
-        *(f":(glob)**/{key}.md" for key in keys),
-    ]  # fmt: skip
-    output = b""
+def _former_names(root: str) -> dict[str, tuple[str, str]]:
+    """The names of notes that are gone: how each went, and the path that the note has instead, if it
+    was renamed. Of the history nothing, if git takes too long."""
+    found: dict[str, tuple[str, str]] = {}
+    if checkout.find_repository(root) is None:
+        return found
+    words = (
+        "log --diff-filter=DR --name-status --find-renames --relative -z --format=%x01%h:%cs HEAD"
+    )
     with suppress(CortexError):  # no git, or a long history: the answer goes without it
-        output = git_cli.run_unchecked(
-            root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
-        ).stdout
-    found: dict[str, str] = {}
-    for commit in output.decode("utf-8", "replace").split("\x01")[1:]:
-        head, *paths = (part for field in commit.split("\0") if (part := field.strip("\n")))
-        short, _, day = head.partition(" ")
-        for path in paths:
-            found.setdefault(basename_key(os.fsdecode(path)), f"in {short} on {day}")
+        status = [one for one in changes.list_status(root, (".",)) if one.path.endswith(".md")]
+        before = objects.read_blobs(root, [one.blob for one in status if one.kind == "D"])
+        old = {before[one.blob]: one.path for one in status if one.blob in before}
+        for one in status:
+            if one.kind == "A" and (was := old.get(changes.read_if_there(root, one.path) or b"")):
+                found[basename_key(was)] = "since the last commit", one.path
+        output = git_cli.run(root, words.split(" "), timeout=_TIMEOUT_SECONDS)
+        for commit in output.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+            head, *fields = (part for field in commit.split("\0") if (part := field.strip("\n")))
+            how, paths = "in {} on {}".format(*head.split(":")), iter(fields)
+            for letter in paths:
+                name = next(paths)
+                path = next(paths) if letter.startswith("R") else ""
+                found.setdefault(basename_key(name), (how, path * files.exists(root, path)))
     return found
 
 
