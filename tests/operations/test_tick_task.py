@@ -147,3 +147,16 @@ def test_status_counts_what_actions_lists(root, cortex):
     assert shown["open_actions"] == listed["total"] == 9
     assert shown["overdue"]["total"] == late["total"] == 1
     assert [one["id"] for one in shown["overdue"]["hits"]] == ["Garden.md:2"]
+
+
+def test_an_action_ticks_its_line_in_the_minutes_with_the_day_of_its_signs(cortex, vault):
+    minutes = "# Weekly 2026-11-03\n\n## Actions\n- [ ] Ana: order seeds 📅 2026-12-01\n- [ ] Ben: fix the gate\n"
+    assert cortex("capture", "--type", "meeting", "-", stdin=minutes).returncode == 0
+    assert cortex("done", "order seeds").returncode == 0
+    (file,) = Path(vault.root, "records/meeting").iterdir()
+    lines = file.read_text().splitlines()
+    assert "- [ ] Ben: fix the gate" in lines
+    (ticked,) = (line for line in lines if "[x]" in line)
+    assert ticked.startswith("- [x] Ana: order seeds 📅 2026-12-01 ✅ 20")
+    assert cortex("done", "order-seeds", "--undo").returncode == 0
+    assert minutes.splitlines()[3] in file.read_text().splitlines()

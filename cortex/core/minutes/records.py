@@ -21,6 +21,7 @@ from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
+from cortex.core.minutes.task_signs import opened, ticked
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import edit, note as notes
@@ -35,7 +36,6 @@ _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it
 _DEICTIC_RE = regex_of("deictic")
 _MIN_LIKENESS, _MAX_COMPARED_LINES = 0.6, 300
 _NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
-_BOX_RE = lazy_re(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
 _TICK_RE = lazy_re(rb"(?m)^([ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX]\]")
 
 
@@ -304,7 +304,7 @@ def without_ticks(body: bytes) -> bytes:
     return _TICK_RE.sub(rb"\1[ ]", body)
 
 
-def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
+def with_tick(meeting: Note, child_id: str, child: Note, today: str = "", *, done: bool) -> Note:
     """The meeting with the box of an action ticked, or not; itself if the action has no box."""
     slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), None)
     if slug is None:
@@ -314,6 +314,7 @@ def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
         at = one.line - 1
         if one.done == done or not _is_of_line(child, slug, _line_of(one)) or at >= len(lines):
             continue
-        mark = b"x" if done else b" "
-        lines[at] = _BOX_RE.sub(lambda box: box[1] + b"[" + mark + b"]", lines[at], count=1)  # noqa: B023
+        line = lines[at].decode("utf-8", "surrogateescape")
+        changed = ticked(line, today) if done else opened(line)
+        lines[at] = changed.encode("utf-8", "surrogateescape")
     return meeting._replace(body=b"".join(lines))

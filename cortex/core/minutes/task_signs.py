@@ -76,13 +76,13 @@ def _marked(line: str, mark: str) -> str:
 
 
 def ticked(line: str, today: str) -> str:
-    """A task with a cross in its box; if it has signs, with the day as they are written."""
+    """A task with a cross in its box; if it has signs, with the day, if there is one, as they are written."""
     line = opened(line)
     found = [*_SIGN_RE.finditer(line)]
     end = next((one.start() for one in found if one["block"]), len(line.rstrip()))
     done = f" ✅ {today}" if any(one["tasks"] for one in found) else f"  [completion:: {today}]"
-    has_signs = not all(one["block"] for one in found)
-    return _marked(f"{line[:end]}{done if has_signs else ''}{line[end:]}", "x")
+    is_told = today and not all(one["block"] for one in found)
+    return _marked(f"{line[:end]}{done if is_told else ''}{line[end:]}", "x")
 
 
 def next_line(line: str, today: str) -> str:

@@ -40,13 +40,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import (
-    cortex_command,
-    one_line,
-    option_words,
-    printable_line,
-    shorten,
-)
+from cortex.core.text.strings import cortex_command, one_line, option_words, printable_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import KNOWLEDGE

@@ -135,7 +135,7 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
         from cortex.core.minutes.records import with_tick  # noqa: PLC0415
 
         def edit(meeting: Note) -> Note:
-            return with_tick(meeting, change.id, child, done=done)
+            return with_tick(meeting, change.id, child, caller.today, done=done)
 
         ticked = [edit_note(vault, row.path, edit) for row in meetings]
     except (problem.CortexError, OSError) as error:

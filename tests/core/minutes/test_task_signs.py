@@ -47,6 +47,10 @@ def test_a_tick_changes_the_box_and_adds_the_day_where_signs_stand(line, after):
         assert opened(after) == line
 
 
+def test_without_a_day_only_the_box_is_ticked():
+    assert ticked("- [ ] a 📅 2026-12-01", "") == "- [x] a 📅 2026-12-01"
+
+
 def test_a_task_that_was_given_up_is_opened_whole():
     assert opened("- [-] a 📅 2026-12-01 ❌ 2026-11-02\n") == "- [ ] a 📅 2026-12-01\n"
 
