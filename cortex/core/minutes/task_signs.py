@@ -19,7 +19,7 @@ _IDS = r"[\w-]+(?:[ ]{0,3},[ ]{0,3}[\w-]+){0,20}(?=\s{0,9}(?:[^\w\s.,;:!?'-]|$))
 _SIGNS = {
     "due": ("📅📆🗓", _DAY), "start": ("🛫", _DAY), "scheduled": ("⏳⌛", _DAY), "created": ("➕", _DAY),
     "completion": ("✅", _DAY), "cancelled": ("❌", _DAY), "reminder": ("⏰", _DAY),
-    "repeat": ("🔁", r"(?i:every)(?:[ ,!]{1,3}[a-zA-Z0-9]+)*"), "priority": ("🔺⏫🔼🔽⏬", ""), "id": ("🆔", _IDS),
+    "repeat": ("🔁", r"(?i:every)(?:[ ,!]{1,3}[a-zA-Z0-9]+(?![a-zA-Z0-9]|[ ]?::))*"), "priority": ("🔺⏫🔼🔽⏬", ""), "id": ("🆔", _IDS),
     "dependsOn": ("⛔", _IDS), "onCompletion": ("🏁", r"(?:keep|delete)\b"),
 }  # fmt: skip
 _NAMES = {name.lower(): name for name in _SIGNS}
@@ -28,10 +28,14 @@ _IN_TASKS = "|".join(
     f"[{signs}]\ufe0f?(?P<{name}>{value and '[ ]{0,3}'}{value})"
     for name, (signs, value) in _SIGNS.items()
 )
+_BARE = "|".join(
+    rf"(?i:{name})[ ]?::[ ]{{0,3}}(?P<bare_{name}>{value or '(?:high|low)(?:est)?|medium'})"
+    for name, (_, value) in _SIGNS.items()
+)
 _SIGN_RE = lazy_re(
     rf"[ \t]{{0,9}}(?:(?P<tasks>{_IN_TASKS}|(?P<task>(?<!\S)#task(?![\w/-])))"
     rf"|[\[(][ ]{{0,3}}(?i:(?P<key>{'|'.join(_SIGNS)}))[ ]?::(?P<field>(?:\[\[[^\[\]\n]{{0,200}}\]\]|[^\[\]()\n]){{0,200}})[\])],?"
-    rf"|\b(?i:(?P<bare>{'|'.join(_DAYS)}))[ ]?::[ ]{{0,3}}(?P<bare_field>{_DAY})"
+    rf"|\b(?:{_BARE})"
     r"|(?P<block>(?<!\S)\^[a-zA-Z0-9-]+(?=\s*$)))"
 )
 _ISO_DAY_RE = lazy_re(_ISO_DAY)
@@ -49,7 +53,7 @@ _MAX_INTERVAL, _MAX_PERIODS = 99, 9  # of leap years eight may pass
 def _read(found: re.Match[str]) -> tuple[str, str]:
     """The name of a sign and its value; a day that the calendar does not have is empty."""
     kind = next(name for name, value in reversed(found.groupdict().items()) if value is not None)
-    name = _NAMES.get((found["key"] or found["bare"] or kind).lower(), kind)
+    name = _NAMES.get((found["key"] or kind.removeprefix("bare_")).lower(), kind)
     day = _ISO_DAY_RE.search(found[kind]) if name in _DAYS else None
     return name, (day and parse_day(day[0])) or "" if name in _DAYS else found[kind].strip()
 

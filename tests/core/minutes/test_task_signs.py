@@ -19,6 +19,7 @@ TODAY = "2026-11-20"
     ("post it [Due:: [[Daily/2026-12-03|Thursday]]] soon", "post it soon", "2026-12-03"),
     ("post it 📅 [[2026-12-03]]", "post it", "2026-12-03"),
     ("post it [scheduled:: 2026-12-04] start:: 2026-12-01", "post it", ""),
+    ("post it due:: 2026-12-01 priority:: high repeat:: every 2 weeks id:: a1", "post it", "2026-12-01"),
     ("pay by 2026-11-01 📅 2026-12-02", "pay by 2026-11-01", "2026-12-02"),
     # What is no sign, or no day, stays.
     ("post it 📅 2026-02-30", "post it 📅 2026-02-30", ""),
