@@ -23,6 +23,7 @@ from cortex.index.note_summary import summarize_note
 from cortex.vault import files
 from cortex.vault.git.page_branch import find_page_branch
 from cortex.vault.layout import layout_of
+from cortex.vault.settings import page_zone
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.
 _SHARED_FOLDERS = ("records", "sessions")
@@ -41,8 +42,8 @@ def plan_page_updates(
         size = max(len(new_data), len(old_data or b""))
         if size > MAX_NOTE_BYTES or not layout.is_in(path, *_SHARED_FOLDERS):
             return None
-        old = _briefing_lines(path, old_data) if old_data is not None else {}
-        new = _briefing_lines(path, new_data)
+        old = _briefing_lines(root, path, old_data) if old_data is not None else {}
+        new = _briefing_lines(root, path, new_data)
         for page, id_ in {**old, **new}:
             pair = old.get((page, id_)), new.get((page, id_))
             if pair[0] != pair[1]:
@@ -80,5 +81,6 @@ def plan_page_updates(
     return updates
 
 
-def _briefing_lines(path: str, data: bytes) -> dict[tuple[BriefingPage, str], ItemLine]:
-    return {(page, item.id): item for page, item in summarize_note(path, data, 0).briefing_items}
+def _briefing_lines(root: str, path: str, data: bytes) -> dict[tuple[BriefingPage, str], ItemLine]:
+    items = summarize_note(path, data, 0, page_zone(root)).briefing_items
+    return {(page, item.id): item for page, item in items}

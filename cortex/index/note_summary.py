@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.bound import minutes_part, structured_part
@@ -39,6 +37,7 @@ from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.runs.run_event import without_json
 from cortex.core.runs.run_note import is_run_id
 from cortex.core.text import iso_time
+from cortex.core.text.days import UTC, Zone, clock
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, format_time, one_line, shorten
 from cortex.index.catalogue import NoteRow, NoteSummary
@@ -58,10 +57,13 @@ def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
     return content_digest("", text) if text is not None else ""
 
 
-def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = False) -> NoteSummary:
-    """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
+def summarize_note(
+    path: str, data: bytes, mtime: int, zone: Zone = UTC, *, is_template: bool = False
+) -> NoteSummary:
+    """The summary of a note, from its first megabyte and the mtime of its file in seconds. `zone` is that
+    of its days in briefings."""
     note = notes.read(data, path)
-    summary, scanned = _summarize(note, path, mtime)
+    summary, scanned = _summarize(note, path, mtime, zone)
     row = summary.row
     if row.tier == TIER_TRAIL:
         return summary
@@ -79,12 +81,14 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
     if row.id == path:
         created = (not day and row.created) or note.get("date").strip("[]") or day
         row = row._replace(type=row.type or kind, created=created)
-    if day:  # as of a record of minutes
-        row = row._replace(date=_seconds(note.get("date")) or _seconds(day) or row.date)
+    if at := day and (iso_time.read_time(note.get("date")) or iso_time.read_time(day)):
+        row = row._replace(date=at[0], written=at[1])  # as of a record of minutes
     return summary._replace(row=row, own_items=items)
 
 
-def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, MarkdownScan]:
+def _summarize(
+    note: notes.Note, path: str, mtime: int, zone: Zone
+) -> tuple[NoteSummary, MarkdownScan]:
     """The summary of a note, whosever it is, and what its text holds."""
     body = without_json(note.text) if _is_run(note, path) else note.text
     problems = (*note.problems, *_merge_problems(note, path, body))
@@ -100,7 +104,8 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     aliases = (*note.get_list("aliases"), *note.get_list("alias"))
     own_text = note.text_below_title if from_events and body else body
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
-    source = _item_source(note, path, status, title, own_text)._replace(tasks=tasks)
+    source = _item_source(note, path, status, title, own_text)
+    source = source._replace(created=clock(source.created, zone), tasks=tasks)
     if (source.status, source.type) == ("open", "action") and source.id in ticked:
         source = source._replace(status="done")  # a person ticked the last of its own tasks
     if from_events:
@@ -132,7 +137,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
 
 def _note_row(note: notes.Note, source: ItemSource, mtime: int) -> NoteRow:
     """The row of a note by its frontmatter, without what its text, folder and tags add."""
-    created, updated, changed = _times_of(note, source.path, mtime)
+    created, updated, changed, written = _times_of(note, source.path, mtime)
     return NoteRow(
         number=0,
         path=source.path,
@@ -146,6 +151,7 @@ def _note_row(note: notes.Note, source: ItemSource, mtime: int) -> NoteRow:
         topic=source.topic,
         session=_session_of(note),
         date=changed,
+        written=written,
         tier=TIER_CURRENT,
         created=created,
         updated=updated,
@@ -288,29 +294,21 @@ def _clamp_priority(text: str) -> int | None:
     return min(max(int(text), 1), 10) if is_number else None
 
 
-def _seconds(text: str) -> int | None:
-    """A time in seconds since the epoch; None for a text that is none."""
-    with suppress(ValueError):
-        return int(iso_time.parse_utc(text.strip()).timestamp())
-    return None
-
-
-def _times_of(note: notes.Note, path: str, mtime: int) -> tuple[str, str, int]:
-    """When the note was made and changed, as it says, and its last change in seconds since the
-    epoch. A record of minutes was made on the day of the meeting, and the meeting itself changes
-    no more."""
-    created, changed = note.get("created"), _change_timestamp(note, path, mtime)
-    day = _seconds(note.get("date")) if note.provenance()[0] else None
-    if day is not None:
-        created = format_time(day)
+def _times_of(note: notes.Note, path: str, mtime: int) -> tuple[str, str, int, str]:
+    """When the note was made and changed, as it says; its last change in seconds since the epoch, and as
+    written if not in UTC. A record of minutes was made on the day of the meeting, and the meeting itself
+    changes no more."""
+    created, changed = note.get("created"), _last_change(note, path, mtime)
+    if note.provenance()[0] and (day := iso_time.read_time(note.get("date"))):
+        created = day[1] or format_time(day[0])
         is_later = note.get("updated") and note.get("type").lower() != "meeting"
         changed = changed if is_later else day
-    return created, note.get("updated") or created, changed
+    return created, note.get("updated") or created, *changed
 
 
-def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
+def _last_change(note: notes.Note, path: str, mtime: int) -> tuple[int, str]:
     named, stamp = _DATE_IN_NAME_RE.search(path), _STAMP_IN_NAME_RE.search(path)
     in_name = named[1] if named else stamp and "{}-{}-{}T{}:{}".format(*stamp.groups())
     texts = (*(note.get(key) for key in _DATE_KEYS), in_name)
-    times = (_seconds(text.strip(" []")) for text in texts if text)  # also of a link
-    return next((one for one in times if one is not None), mtime)
+    times = (iso_time.read_time(text.strip(" []")) for text in texts if text)  # also of a link
+    return next((one for one in times if one is not None), (mtime, ""))

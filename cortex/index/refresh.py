@@ -151,6 +151,8 @@ def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | N
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
+    if any(one.message.startswith("timezone ") for one in state.noted):
+        return None  # by now this machine may know it
 
     scanned: Snapshot | None = None
 

@@ -50,6 +50,7 @@ class Reindexing:
     ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         """Read what has changed, by the `known` scan if its state still stands. Returns updated or
         built, the scan, and the problems of settings and repository. Without `words`, an existing full-text index stays behind."""
+        zone = settings.page_zone(self.root).name
         state = None if rebuild else state_file.load_valid_state(self.folder)
         if state and known and known.state == state:
             # Nobody has read notes or settings since that scan.
@@ -60,7 +61,7 @@ class Reindexing:
         else:
             toml = briefing_cache.file_stamp(os.path.join(self.root, SETTINGS_FILE))
             exclude, engine, noted = self._load_settings()
-            if state and choose_engine(engine) != choose_engine(state.engine):
+            if state and (choose_engine(engine), zone) != (choose_engine(state.engine), state.zone):
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
             seen = state_file.scan_notes(self.root, exclude, ignored)
@@ -89,7 +90,7 @@ class Reindexing:
         private.replace(os.path.join(self.folder, state_file.STAMPS_FILE), stamps)
         seal = state_file.compute_seal(self.folder)
         fresh = state_file.IndexState(
-            toml, exclude, seen.rule_stamps, ignored, problems, seal, engine
+            toml, exclude, seen.rule_stamps, ignored, problems, seal, engine, zone
         )
         data = json.dumps({"format": state_file.FORMAT, **fresh._asdict()}).encode()
         private.replace(os.path.join(self.folder, state_file.STATE_FILE), data)
@@ -294,11 +295,11 @@ def load_note(
     content_hash = hash_content(data + b"\0" if is_template else data)
     if content_hash == known_hash:
         return None
-    if len(data) <= MAX_NOTE_BYTES:
-        note = summarize_note(path, data, mtime, is_template=is_template)
-    else:
-        whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-        note = summarize_note(path, whole_lines, mtime, is_template=is_template)
+    text = data
+    if len(data) > MAX_NOTE_BYTES:  # whole lines
+        text = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
+    note = summarize_note(path, text, mtime, settings.page_zone(root), is_template=is_template)
+    if text is not data:
         problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")  # fmt: skip
         told = (problem,) if note.row.tier != TIER_TRAIL else ()  # what Cortex writes nobody splits
         note = note._replace(problems=(*note.problems, *told))

@@ -25,7 +25,7 @@ from cortex.vault.state.briefing_cache import file_stamp
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"33/{__version__}"
+FORMAT = f"34/{__version__}"
 
 
 class IndexState(NamedTuple):
@@ -38,6 +38,7 @@ class IndexState(NamedTuple):
     noted: tuple[Problem, ...]
     sealed: dict[str, str]  # file below the cache folder -> stamp
     engine: str  # as the settings ask for it
+    zone: str  # of the days in briefings
 
 
 class KnownScan(NamedTuple):

@@ -12,10 +12,12 @@ from typing import Any
 
 from cortex.core.model.caller import Caller, ProgressCallback, no_progress
 from cortex.core.model.problem import CortexError
+from cortex.core.text.days import Zone
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.declare import Declaration, convert, is_absent, is_note_name
 from cortex.operations import VERBS_WITHOUT_SETUP
+from cortex.vault import zones
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
@@ -32,6 +34,7 @@ class Request(NamedTuple):
     session: str = ""  # that of what is written, where the call names none
     progress: ProgressCallback = no_progress
     wants_outcome: bool = True  # as the caller's
+    zone: Zone | None = None  # the asker's; None: this process's
     # Takes what a fresh clone is given; None gives it nothing.
     say: Callable[[str], None] | None = lambda _line: None
     paths_from: str = ""  # where relative paths of notes begin; by default at `cwd`
@@ -57,7 +60,7 @@ class Call(NamedTuple):
     def values(self) -> dict[str, Any]:
         """The value of every parameter. Raises `InvalidInputError` for one that does not fit."""
         is_typed = self.caller.source in _EXACT_SOURCES
-        return convert(self.declared, self.given, self.caller.now, is_typed=is_typed)
+        return convert(self.declared, self.given, self.caller.now, self.caller.zone, is_typed=is_typed)  # fmt: skip
 
     def answer(self) -> Any:
         """Call the verb. Paths of notes are relative to the working directory, or to the vault.
@@ -104,7 +107,8 @@ def bind(
 def make_caller(request: Request) -> Caller:
     """The surroundings of a request, now."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return Caller(request.cwd, now, os.urandom, request.source, request.progress, request.wants_outcome)  # fmt: skip
+    zone = request.zone or zones.local()
+    return Caller(request.cwd, now, os.urandom, request.source, request.progress, request.wants_outcome, zone)  # fmt: skip
 
 
 def error_of(error: OSError) -> CortexError:

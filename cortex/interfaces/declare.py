@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from cortex.core.model.parameters import DAY, MOMENT, NOTE, QUERY, Between, Touches
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.days import UTC, Zone
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, did_you_mean
@@ -165,11 +166,11 @@ def for_servers(declared: Declaration) -> Declaration:
 
 
 def convert(
-    declared: Declaration, given: Mapping[str, object], now: str, *, is_typed: bool = False
-) -> dict[str, object]:
+    declared: Declaration, given: Mapping[str, object], now: str, zone: Zone = UTC, *, is_typed: bool = False
+) -> dict[str, object]:  # fmt: skip
     """The value of every parameter, in its declared type, from words or JSON values.
 
-    `now` is the caller's clock. `is_typed`: a person typed the words, and means an empty one. Raises
+    `now` is the caller's clock, in whose zone days are cut. `is_typed`: a person typed the words, and means an empty one. Raises
     `InvalidInputError` that names the parameter and what it wants, for a value that does not fit, a
     required one that is missing, and a name that is not declared.
     """
@@ -186,7 +187,7 @@ def convert(
             values[parameter.name] = parameter.default
             continue
         try:
-            values[parameter.name] = _convert_value(parameter.type, value, now)
+            values[parameter.name] = _convert_value(parameter.type, value, (now, zone))
         except ValueError:
             example = _example(parameter) if parameter.label else ""
             message = f"{label} {_shown(value)} is not {_describe_type(parameter.type)}{example}"
@@ -229,7 +230,7 @@ def _without_touch(kind: Any) -> tuple[Any, str]:
     return kind, ""
 
 
-def _convert_value(kind: Any, value: Any, now: str) -> Any:
+def _convert_value(kind: Any, value: Any, now: tuple[str, Zone]) -> Any:
     """`value`, a word or a JSON value, as `kind`. Raises `ValueError` when it does not fit."""
     origin: Any = get_origin(kind)
     arguments = get_args(kind)
@@ -295,10 +296,10 @@ def _is_literal(kind: Any) -> bool:
     return get_origin(kind) is Literal
 
 
-def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
+def _convert_annotated(base: Any, mark: object, value: Any, now: tuple[str, Zone]) -> Any:
     if mark == MOMENT:
         is_seconds = type(value) in (int, float) and _MAX_YEAR < value <= _MAX_SECONDS
-        moment = int(value) if is_seconds else _parse(parse_moment, value, now)
+        moment = int(value) if is_seconds else _parse(parse_moment, value, *now)
         if not -_MAX_SECONDS <= moment <= _MAX_SECONDS:
             raise ValueError(value)
         return moment
@@ -310,7 +311,7 @@ def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     return number
 
 
-def _parse(parser: Callable[..., Any], value: object, *context: str) -> Any:
+def _parse(parser: Callable[..., Any], value: object, *context: object) -> Any:
     """What a parser reads in a word or a number. Raises `ValueError` where it reads nothing."""
     parsed = parser(str(value), *context) if isinstance(value, str | int) else None
     if parsed is None:

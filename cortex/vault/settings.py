@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from _collections_abc import Callable
 
@@ -9,6 +10,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.days import UTC, Zone
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.light import cache, suppress
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, overrides, zones
@@ -120,6 +122,19 @@ def load(root: str) -> Settings:
         table |= {name: sound.get(name, {}) for name in wrong}
         return _read_table(table)._replace(problems=said.problems)
     return said
+
+
+def page_zone(root: str) -> Zone:
+    """The zone of the days in committed pages, which is asked for each note that is read."""
+    with suppress(OSError):
+        status = os.stat(f"{root}/{SETTINGS_FILE}")
+        return _zone_at(root, (status.st_mtime_ns, status.st_ctime_ns))
+    return UTC
+
+
+@cache
+def _zone_at(root: str, _stamp: tuple[int, int]) -> Zone:
+    return load(root).zone
 
 
 def _sound_table(root: str) -> dict[str, object]:

@@ -74,7 +74,7 @@ def _answer_request(
     if command is None or command.root != vault.root:
         return None
     loop.answer_count += 1
-    reply = answer(vault, command.words, command.cwd, command.terminal, command.default_root)
+    reply = answer(vault, command)
     if reply is None:
         return None
     return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from cortex.core import __version__
 from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.value import Any, NamedTuple
-from cortex.vault import files, user_folders
+from cortex.vault import files, user_folders, zones
 from cortex.vault.locate import Vault, default_vault_root
 
 SOCKET_NAME = "watch.sock"
@@ -37,11 +37,6 @@ class CommandReply(NamedTuple):
     exit_code: int
 
 
-# Answers a command line for the vault, as the command itself would in a folder, for an asker with a
-# terminal and a default vault of their own; None if the asker has to answer it.
-CommandAnswerer = Callable[[Vault, Sequence[str], str, str, str], CommandReply | None]
-
-
 class CommandRequest(NamedTuple):
     """A command line for the watcher of the vault at `root`, to answer as in `cwd`."""
 
@@ -49,20 +44,25 @@ class CommandRequest(NamedTuple):
     cwd: str
     terminal: str  # of the asker, as `View.encode` describes it; empty without one
     default_root: str  # the asker's default vault
+    zone: str  # where the asker is, as `zones.local` names it
     words: tuple[str, ...]
 
     def encode(self) -> list[bytes]:
         """The fields of the request. Raises `UnicodeEncodeError` for lone surrogates."""
-        words = (self.root, self.cwd, self.terminal, self.default_root, *self.words)
+        words = (self.root, self.cwd, self.terminal, self.default_root, self.zone, *self.words)
         return [RUN, *map(os.fsencode, words)]
 
     @classmethod
     def decode(cls, fields: list[bytes]) -> CommandRequest | None:
         """The request of these fields, without its kind; None if there are too few."""
-        if len(fields) < 5:
+        if len(fields) < 6:
             return None
-        root, cwd, terminal, default_root, *words = map(os.fsdecode, fields)
-        return cls(root, cwd, terminal, default_root, tuple(words))
+        root, cwd, terminal, default_root, zone, *words = map(os.fsdecode, fields)
+        return cls(root, cwd, terminal, default_root, zone, tuple(words))
+
+
+# Answers a command line for the vault, as the command itself would; None if the asker has to answer it.
+CommandAnswerer = Callable[[Vault, CommandRequest], CommandReply | None]
 
 
 def encode_message(fields: Iterable[bytes]) -> bytes:
@@ -148,10 +148,11 @@ def send_command(
     of this version runs or the answer is late or incomplete. Raises `InvalidInputError` if its
     folder is not private.
 
-    The asker's default vault is sent too: the watcher may run in another environment.
+    The asker's default vault and zone are sent too: the watcher may run in another environment.
     """
     try:
-        request = CommandRequest(root, cwd, terminal, default_vault_root(), tuple(words)).encode()
+        place = cwd, terminal, default_vault_root(), zones.local().name
+        request = CommandRequest(root, *place, tuple(words)).encode()
     except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
         return None
     fields = exchange(root, request, CONNECT_SECONDS, timeout)

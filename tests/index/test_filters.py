@@ -76,7 +76,7 @@ def catalogue(tmp_path_factory):
                 "date": draw.choice([1, 1700000000, 1800000000]), "tier": draw.choice([0, 1, 2]),
                 "created": draw.choice(["", "2026-11-20T16:45:12Z", "junk"]), "events": draw.choice(["", "e1\ne2", "e2", "e22"]),
                 "digest": draw.choice(["", "d"]), "scope": draw.choice(["", "project", "personal", "global"]),
-                "topic": draw.choice(["", "decision/x"]), "session": draw.choice(["", "s1", "s2"]), "updated": "",
+                "written": "", "topic": draw.choice(["", "decision/x"]), "session": draw.choice(["", "s1", "s2"]), "updated": "",
                 "due": draw.choice(["", "2026-11-20", "2026-01-01T", "odd"]), "owner": "", "pinned": draw.choice([0, 1]),
                 "confidence": 0.4 if not number % 9 else None, "priority": draw.choice([None, 3]),
             }  # fmt: skip

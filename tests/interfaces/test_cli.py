@@ -21,6 +21,7 @@ from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.schema import answer_type
 from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
+from cortex.watcher.protocol import CommandRequest
 from tests.conftest import Shell
 
 SEARCH, SHOW = (declaration_of(load_verb(name)) for name in ("search", "show"))
@@ -389,7 +390,8 @@ def test_a_watcher_answers_for_an_ambiguous_name_as_the_command_does(vault, cort
         Path(vault.root, folder).mkdir()
         Path(vault.root, folder, "twin.md").write_text("# One of two\n")
     itself = cortex(*words)
-    reply = answer_command(vault, words, vault.root, "", "")
+    asked = CommandRequest(vault.root, vault.root, "", "", "", words)
+    reply = answer_command(vault, asked)
     assert (reply.stdout.decode(), reply.stderr.decode()) == (itself.stdout, itself.stderr)
     assert reply.exit_code == itself.returncode == 2
-    assert answer_command(vault, words, vault.root, "80,24,0,0", "") is None
+    assert answer_command(vault, asked._replace(terminal="80,24,0,0")) is None

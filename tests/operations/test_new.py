@@ -15,12 +15,12 @@ from cortex.operations.care.init import init
 from cortex.operations.find.actions import actions
 from cortex.operations.find.search import search
 from cortex.operations.records.new import new
-from cortex.vault import user_folders
+from cortex.vault import user_folders, zones
 from cortex.vault.locate import Vault
 
 
 def caller(root: Path, now: str = "2026-11-20T23:30:00Z") -> Caller:
-    return Caller(str(root), now, lambda n: b"\1" * n, "test", no_progress)
+    return Caller(str(root), now, lambda n: b"\1" * n, "test", no_progress, zone=zones.local())
 
 
 @pytest.fixture

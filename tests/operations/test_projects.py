@@ -166,7 +166,7 @@ def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_fr
     assert figures == ("shop", 2, 1, 1)
     assert [(branch.name, branch.notes) for branch in shown.branches] == [("main", 1)]
     assert [(line.title, line.date) for line in shown.decisions.hits] == [
-        ("Stripes 0, because they are seen", "2026-11-20")
+        ("Stripes 0, because they are seen", "2026-11-20T10:00:00Z")
     ]
     assert [line.title for line in shown.actions.hits] == ["Paint 0"]
     text = cortex("project", "show", "shop").stdout

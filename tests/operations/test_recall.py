@@ -279,12 +279,12 @@ def test_moments_count_and_not_how_they_are_written(vault_from, caller):
         assert ids(timeline(vault, caller, name)) == list("abcdef")
 
 
-def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded):
+def test_a_moment_with_an_offset_is_held_on_the_day_that_was_written(vault_from, caller, worded):
     vault = vault_from(
         record("late", created="2026-11-01T23:30:00-02:00")
         + record("early", created="2026-11-02T00:30:00+02:00")
     )
-    assert ids(worded(recall, vault, caller, as_of="2026-11-01")) == ["early"]
+    assert ids(worded(recall, vault, caller, as_of="2026-11-01")) == ["late"]
 
 
 def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller):

@@ -208,7 +208,7 @@ def test_what_the_briefing_said_is_not_told_again_in_its_session(vault_from, cal
     assert remind(vault, caller, ASKED, **here).hits
     # As a hook that captures does: what is kept holds no more.
     vault_from(record("another-aaaaaa", "Another one"))
-    key = briefing_key(caller.cwd, "app", "main")
+    key = briefing_key(caller, "app", "main")
     assert briefing_cache.read_cached_briefing(vault, key) is None
     assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
     assert remind(vault, caller, ASKED, session="s0", **here).hits  # nobody told us that it began

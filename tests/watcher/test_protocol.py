@@ -96,7 +96,15 @@ def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, word
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
     watch().ready()
-    request = [protocol.RUN, os.fsencode(vault.root), os.fsencode(vault.root), b"", b"", b"status"]
+    request = [
+        protocol.RUN,
+        os.fsencode(vault.root),
+        os.fsencode(vault.root),
+        b"",
+        b"",
+        b"",
+        b"status",
+    ]
     assert protocol.exchange(vault.root, request, 5, 5)[0] == protocol.DONE
     assert protocol.exchange(vault.root, [protocol.RUN, b"/other", *request[2:]], 5, 5) == [
         protocol.DECLINED

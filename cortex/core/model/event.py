@@ -81,6 +81,13 @@ class Event(NamedTuple):
     created: str = ""  # UTC, if that was before `at`
     updated: str = ""  # UTC, if that was after `at`
     imported_from: str = ""  # the source and what it calls this: `engram observation 17`
+    day: str = ""  # where it was captured, if that is not the day of `at`
+    clock: str = ""  # what the clocks of the vault's zone showed; in no file
+
+    @property
+    def today(self) -> str:
+        """The day from which `tomorrow` is counted."""
+        return self.day or self.at[:10]
 
 
 def as_headless(event: Event) -> Event:
@@ -231,7 +238,7 @@ def check_field_sizes(event: Event) -> None:
 def compose(event: Event) -> str:
     """The event as a note: frontmatter, a heading, then the text unchanged."""
     fields: dict[str, yaml_writer.YamlValue] = event._asdict()
-    text = fields.pop("text")
+    text, _ = fields.pop("text"), fields.pop("clock")
     return f"{yaml_writer.frontmatter(fields)}\n{RAW_HEADING}\n\n{text}\n"
 
 

@@ -343,7 +343,7 @@ def _observation_record(event: Event) -> Record:
         confidence=event.confidence, priority=event.priority, supersedes=event.supersedes,
         relations=tuple(dict.fromkeys(relations)),
     )  # fmt: skip
-    if type_ == "action" and (task := parse_task_text(title, event.at[:10])):
+    if type_ == "action" and (task := parse_task_text(title, event.today)):
         record = record._replace(owner=task.owner, due=task.due)
     record = record._replace(owner=event.owner or record.owner, due=event.due or record.due)
     if event.imported_from:

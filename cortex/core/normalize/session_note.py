@@ -55,8 +55,10 @@ _FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
 def note_path(event: Event, title: str = "") -> str:
     """Where the note lies that this event begins: below its month, by its day and title."""
     name = event.session or event.id
-    words = f"{event.at[:10]}-{slugify(title or 'session')}-{short_hash(name)}"
-    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{words}.md"
+    day = (event.clock or event.at)[:10]
+    return (
+        f"sessions/{day[:4]}/{day[5:7]}/{day}-{slugify(title or 'session')}-{short_hash(name)}.md"
+    )
 
 
 def compose_note(event: Event) -> str:
@@ -131,7 +133,7 @@ def compose_summary(parts: dict[str, str]) -> str:
 
 def _format_event_line(event: Event) -> str:
     """One line for one event; it ends with the event's id, by which the lines are ordered."""
-    time = f"{event.at[:10]} {event.at[11:16]}"
+    time = (event.clock or event.at)[:16].replace("T", " ")
     return f"- {time} {event.type}: {_event_excerpt(event)} [[{event.id}]]"
 
 

@@ -208,7 +208,7 @@ def _title(said: _Said, first: Event) -> str:
     what was committed, a pull request, the host's title, else what was asked, the last report, the
     branch or a file; with none of these the day."""
     if is_headless(first.session):
-        return f"Headless runs of {first.at[:10]}"
+        return f"Headless runs of {(first.clock or first.at)[:10]}"
     if first.imported_from and said.title:
         return said.title  # under which people know the conversation
     requests = (one for turn in said.turns for one in turn.done.pull_requests if one.subject)
@@ -223,7 +223,7 @@ def _title(said: _Said, first: Event) -> str:
         title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
         what = said.branch or next(iter(said.files()), "")
-        title = untitled_by_what(first.session, what, first.at[:10])
+        title = untitled_by_what(first.session, what, (first.clock or first.at)[:10])
     return title
 
 

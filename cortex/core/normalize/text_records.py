@@ -40,7 +40,7 @@ def base_record(event: Event) -> Record:
 def manual_records(event: Event) -> list[Record]:
     """The records of a text captured by hand: first the text's own, then one for each task. A text that
     is only tasks has none of its own, unless the person gave a type other than action."""
-    found, rest = split_tasks(event.text, event.at[:10])
+    found, rest = split_tasks(event.text, event.today)
     if found and not rest and _stated_type(event) in ("", "action"):
         return _task_records(event, found, first=0)
     said = event._replace(text=rest or event.text)
@@ -56,7 +56,7 @@ def turn_tasks(event: Event) -> list[Record]:
     from cortex.core.extract.prose import blank_callouts  # noqa: PLC0415  few turns name a task
 
     said = blank_callouts(said)
-    found, _ = split_tasks(said, event.at[:10], strict=True)
+    found, _ = split_tasks(said, event.today, strict=True)
     return _task_records(event._replace(text=said), found, first=1)
 
 
@@ -80,7 +80,7 @@ def _task_records(event: Event, found: Sequence[ActionItem], first: int) -> list
 def _stated_record(event: Event) -> Record:
     """The record of a whole text."""
     type_, title = type_and_title(event)
-    task = parse_task_text(title, event.at[:10]) if type_ == "action" else None
+    task = parse_task_text(title, event.today) if type_ == "action" else None
     if task:
         event = event._replace(text=event.text.replace(title, task.text, 1))
         title = make_title(task.text)

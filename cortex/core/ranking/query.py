@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment
+from cortex.core.text.days import UTC, Zone
+from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment, parse_period
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches
 from cortex.core.text.tokenizer import STOP_WORDS
-from cortex.core.text.value import NamedTuple
+from cortex.core.text.value import Any, NamedTuple
 
 FILTER_KEYS = (
-    "type", "tag", "project", "branch", "status", "scope", "topic", "session", "path", "after", "before",
+    "type", "tag", "project", "branch", "status", "scope", "topic", "session", "path", "after", "before", "on",
 )  # fmt: skip
 # What people write who know another tool.
 _FILTER_SYNONYMS = {
@@ -59,7 +60,8 @@ class QueryFilter(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed query. `after` and `before` are seconds since the epoch, None if not given."""
+    """A parsed query. `after` and `before` are seconds since the epoch, None if not given, by the
+    clocks of a zone."""
 
     terms: tuple[QueryTerm, ...]
     filters: tuple[QueryFilter, ...]
@@ -68,6 +70,7 @@ class Query(NamedTuple):
     is_truncated: bool = False  # not all of the query is asked
     text: str = ""  # without the filters
     unknown: tuple[str, ...] = ()  # words such as `foo:`, which look like a filter and are none
+    zone: Zone = UTC
 
     @property
     def is_question(self) -> bool:
@@ -95,9 +98,9 @@ class Query(NamedTuple):
         )
 
 
-def parse(text: str, now: str) -> Query:
-    """Parse a query. `7d` counts back from `now` (ISO, with zone). `InvalidInputError` for a bad
-    date, a mistyped filter, or if there is nothing to search for."""
+def parse(text: str, now: str, zone: Zone = UTC) -> Query:
+    """Parse a query. `7d` counts back from `now` (ISO), and days are those of a zone.
+    `InvalidInputError` for a bad date, a mistyped filter, or if there is nothing to search for."""
     pieces: list[QueryTerm] = []
     words: list[str] = []
     unknown: list[str] = []
@@ -111,7 +114,11 @@ def parse(text: str, now: str) -> Query:
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
             is_after = (key == "after") != negated  # what is not after a moment is before it
-            bounds["after" if is_after else "before"] = _bound_seconds(key, value, now)
+            moment = _checked(key, value, parse_moment(value, now, zone))
+            bounds["after" if is_after else "before"] = moment
+        elif key == "on":
+            period = _checked(key, value, None if negated else parse_period(value, now, zone))
+            bounds["after"], bounds["before"] = period
         elif key in FILTER_KEYS:
             # A path, and what somebody put in quotes, may hold commas.
             whole = key == "path" or match["phrase"] is not None
@@ -132,7 +139,7 @@ def parse(text: str, now: str) -> Query:
     is_truncated = len(found) > MAX_TERMS or len(text) > most
     return Query(
         tuple(pieces), tuple(filters), **bounds, is_truncated=is_truncated,
-        text=" ".join(words), unknown=tuple(dict.fromkeys(unknown)),
+        text=" ".join(words), unknown=tuple(dict.fromkeys(unknown)), zone=zone,
     )  # fmt: skip
 
 
@@ -159,9 +166,8 @@ def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
     return [term] if any(map(str.isalnum, value)) else []
 
 
-def _bound_seconds(key: str, value: str, now: str) -> int:
+def _checked(key: str, value: str, found: Any) -> Any:
     """The time of a bound: `before:2026` ends before that year; `after:2026-11-20` includes it."""
-    moment = parse_moment(value, now)
-    if moment is None:
+    if found is None:
         raise InvalidInputError(f"{key}:{value} is not a date", f"write {key}:{MOMENT_EXAMPLES}")
-    return moment
+    return found

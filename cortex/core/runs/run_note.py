@@ -13,6 +13,7 @@ from cortex.core.model.layout import ACTIVE
 from cortex.core.notes import note as notes
 from cortex.core.runs.run_event import TERMINAL, RunEvent, encode_line, is_shown_whole, parse_line
 from cortex.core.text import yaml_writer
+from cortex.core.text.days import UTC, Zone, clock
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -179,13 +180,16 @@ def _seconds(time: str) -> float:
     return epoch_seconds(time) + (int(millis) / 1000 if millis.isdecimal() else 0.0)
 
 
-def compose_request(id_: str, request: RunRequest, event: RunEvent, now: str) -> bytes:
+def compose_request(
+    id_: str, request: RunRequest, event: RunEvent, now: str, zone: Zone = UTC
+) -> bytes:
     """The note of a run that was asked for, to which events are appended."""
     asked = request.prompt.strip() or f"As [[agents/{request.agent}|{request.agent}]] says."
     # In a quote no fence and no comment that is left open takes in what follows.
     asked = "\n".join(f"> {line}".rstrip() for line in asked.splitlines())
     head = _frontmatter(id_, request, fold([event]), now, "")
-    title = f"# {request.agent}, {now[:10]} {now[11:16]}"
+    shown = clock(now, zone)[:16].replace("T", " ")
+    title = f"# {request.agent}, {shown}"
     return f"{head}\n{title}\n\n## Prompt\n\n{asked}\n\n{_LOG}\n\n{encode_line(event)}".encode()
 
 

@@ -39,6 +39,12 @@ def clock(text: str, zone: Zone) -> str:
     return "T".join(found.groups()) if (found := _WRITTEN_RE.fullmatch(text)) else text
 
 
+def day_begin(moment: int, zone: Zone) -> int:
+    """When the day of a moment began."""
+    shown = moment + zone.offset(moment)
+    return first_moment(shown - shown % _DAY, zone)
+
+
 def first_moment(shown: int, zone: Zone) -> int:
     """The first moment at which the clocks of a zone show this or more; both count seconds since the
     epoch. So a day begins at its midnight, or later where summer time leaves that out."""

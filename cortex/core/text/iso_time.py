@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from cortex.core.text.days import UTC as UTC_ZONE, Zone, clock, first_moment
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import format_time
 
 MOMENT_EXAMPLES = "2026-11-20, 2026-11, yesterday, or a span such as 90min, 12h, 7d, 2w, 3m"
 
@@ -21,7 +23,7 @@ _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
 _SPAN_RE = lazy_re(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
 _DATE_RE = lazy_re(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")  # before 1000: a slip
 _DAY = 86400  # seconds
-_DAYS_AGO = {"today": 0, "yesterday": 1}
+_DAYS_AGO = {"today": 0, "yesterday": 1, "tomorrow": -1}
 _SECONDS_PER_UNIT = {
     "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY,
 }  # fmt: skip
@@ -38,6 +40,17 @@ def parse_utc(text: str) -> datetime:
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except OverflowError as error:  # before the year 1 or after 9999
         raise ValueError(str(error)) from error
+
+
+def read_time(text: str) -> tuple[int, str] | None:
+    """Seconds since the epoch for a time, with its ISO form if it is none in UTC; None for other texts."""
+    try:
+        seconds = int(parse_utc(text := text.strip()).timestamp())
+    except ValueError:
+        return None
+    is_day = len(text) <= 10 and "T" not in text
+    form = datetime.fromisoformat(text).replace(microsecond=0).isoformat()
+    return seconds, "" if text[-1] in "Zz" else form[:10] if is_day else form
 
 
 def epoch_seconds(text: str) -> int:
@@ -60,28 +73,42 @@ def time_sort_key(text: str) -> tuple[bool, str, str]:
         return False, "", text
 
 
-def parse_moment(text: str, now: str) -> int | None:
+def parse_moment(text: str, now: str, zone: Zone = UTC_ZONE) -> int | None:
     """Seconds since the epoch for a year, month, day, ISO timestamp or span before `now` (ISO).
 
-    A span may end in ` ago`. A year, month or day means its beginning; `m` is a month of 30 days.
-    Returns None for any other text.
+    A span may end in ` ago`. A year, month or day means its beginning in the zone; `m` is a month of
+    30 days. Returns None for any other text.
     """
     text = text.strip()
     try:
-        if (days := _DAYS_AGO.get(text.lower())) is not None:
-            return int(parse_utc(now[:10]).timestamp()) - days * _DAY
         if span := _SPAN_RE.fullmatch(text.lower()):
             seconds = int(span[1]) * _SECONDS_PER_UNIT[span[2]]
             return int(datetime.fromisoformat(now).timestamp()) - seconds
+        if (days := _DAYS_AGO.get(text.lower())) is not None:
+            today = int(parse_utc(clock(now, zone)[:10]).timestamp())
+            return first_moment(today - days * _DAY, zone)
         if date := _DATE_RE.fullmatch(text):
             moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         elif "T" in text.upper():
             moment = parse_utc(text)
+            if datetime.fromisoformat(text).tzinfo:
+                return int(moment.timestamp())
         else:
             return None
-        return int(moment.timestamp())
+        return first_moment(int(moment.timestamp()), zone)
     except (ValueError, OverflowError):
         return None
+
+
+def parse_period(text: str, now: str, zone: Zone) -> tuple[int, int] | None:
+    """Where a year, month or day begins and where it ends; None for any other text."""
+    begin, date = parse_moment(text, now, zone), _DATE_RE.fullmatch(text.strip())
+    if begin is None or not (date or text.strip().lower() in _DAYS_AGO):
+        return None
+    kept, days = (4, 366) if date and not date[2] else (7, 31) if date and not date[3] else (10, 1)
+    inside = parse_utc(clock(format_time(begin), zone)[:10]).timestamp() + days * _DAY
+    end = parse_moment(format_time(inside)[:kept], now, zone)
+    return None if end is None else (begin, end)
 
 
 def parse_day(text: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cortex.core.text.strings import blake2b_digest
+from cortex.core.text.strings import blake2b_digest, format_time
 from cortex.core.text.value import NamedTuple, Protocol
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
 
@@ -43,6 +43,9 @@ class NoteRow(NamedTuple):
     topic: str
     session: str
     date: int  # seconds since the epoch of the last change that it tells of, else of its file
+    written: (
+        str  # the same as the note has it, ISO; empty if that is a moment in UTC, or the file's
+    )
     tier: int
     created: str
     updated: str
@@ -54,6 +57,11 @@ class NoteRow(NamedTuple):
     pinned: bool
     tags: tuple[str, ...]  # lower case; of the frontmatter and of the text
     events: tuple[str, ...]  # its provenance
+
+    @property
+    def when(self) -> str:
+        """Its last change: a moment in UTC, or as its note has it."""
+        return self.written or format_time(self.date)
 
 
 class NoteSummary(NamedTuple):
@@ -216,8 +224,8 @@ class Catalogue(Protocol):
     def count_by_day(
         self, wanted: NoteFilter, moment: Literal["created", "changed", "done"]
     ) -> dict[str, int]:
-        """How many notes of a filter were made, or changed last, on each day of UTC, templates left
-        out. `done`: changed last, or ticked in a note that was."""
+        """How many notes of a filter were made, or changed last, on each day of the
+        filter's zone, templates left out. `done`: changed last, or ticked in a note that was."""
 
     def project_totals(self, project: str = "") -> list[ProjectTotals]:
         """The figures of one project, or of every project that a note names, the last changed

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
+from cortex.core.text.days import UTC, Zone
 from cortex.core.text.value import NamedTuple
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class NoteFilter(NamedTuple):
     changed_before: int | None = None  # excluded
     created_until: int | None = None  # included
     query: Query | None = None  # the filters and dates of a search
+    zone: Zone = UTC  # by whose clocks these moments were chosen
 
 
 # What people and agents know: records, sessions, pages; no event and no briefing.

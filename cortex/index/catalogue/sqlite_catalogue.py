@@ -16,7 +16,7 @@ _SCHEMA = """
 CREATE TABLE note (
     number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL,
     title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL, scope TEXT NOT NULL,
-    topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
+    topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, written TEXT NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
     updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
     digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
     hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL DEFAULT x'');

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_TRAIL
+from cortex.core.text.days import Zone, clock
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, LINE_TYPES, NoteFilter, Order
 from cortex.vault.state.briefing_cache import file_stamp
@@ -25,6 +27,8 @@ CREATED_SECONDS_SQL = (
     "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END,"
     " date) AS INTEGER)"
 )
+# What a note has written in place of a moment in UTC; empty where it says one, or nothing.
+CREATED_WRITTEN_SQL = "CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' AND created NOT GLOB '*[Zz]' THEN created ELSE '' END"
 # The note has an id of its own: it is no page of a person's.
 HAS_ID_SQL = "id != CAST(path AS TEXT)"
 IS_CROSS_PROJECT_SQL = "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
@@ -53,10 +57,11 @@ _CLAUSE_BY_FLAG = {
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
     "link_name": "number IN (SELECT number FROM name WHERE key = ?)",
-    "changed_since": "date >= ?",
-    "changed_before": "date < ?",
-    "created_until": f"{CREATED_SECONDS_SQL} <= ?",
 }
+_CHANGED, _CREATED = ("date", "written"), (CREATED_SECONDS_SQL, CREATED_WRITTEN_SQL)
+_BOUND_BY_FIELD = {
+    "changed_since": (_CHANGED, ">="), "changed_before": (_CHANGED, "<"), "created_until": (_CREATED, "<="),
+}  # fmt: skip
 
 ORDER_SQL: dict[Order, str] = {
     "": "",
@@ -84,6 +89,11 @@ def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
     for field, clause in _CLAUSE_BY_FIELD.items():
         if (value := getattr(wanted, field)) not in (None, ""):
             parts.append((clause, [value]))
+    parts += [
+        _bound_condition(*bound, moment, wanted.zone)
+        for field, bound in _BOUND_BY_FIELD.items()
+        if (moment := getattr(wanted, field)) is not None
+    ]
     if wanted.numbers is not None:
         parts.append((f"number IN ({','.join(map(str, wanted.numbers))})", []))
     if wanted.not_types:
@@ -125,9 +135,23 @@ def query_condition(query: Query) -> tuple[str, list[object]]:
         values += [value for _, of_clause in parts for value in of_clause]
     for bound, operator in ((query.after, ">="), (query.before, "<")):
         if bound is not None:
-            clauses.append(f"date {operator} ?")
-            values.append(bound)
+            clause, moments = _bound_condition(_CHANGED, operator, bound, query.zone)
+            clauses.append(clause)
+            values += moments
     return " AND ".join(clauses) or "1", values
+
+
+def _bound_condition(
+    columns: tuple[str, str], operator: str, moment: int, zone: Zone
+) -> tuple[str, list[object]]:
+    """The condition that a moment is within a bound. A day, or a clock, that a note has written is compared
+    with what the clocks of the zone show then."""
+    seconds, written = columns
+    shown = clock(format_time(moment), zone).removesuffix("T00:00:00")
+    condition = (
+        f"CASE {written} WHEN '' THEN {seconds} {operator} ? ELSE {written} {operator} ? END"
+    )
+    return condition, [moment, shown]
 
 
 def _filter_clause(filter_: QueryFilter, value: str) -> tuple[str, list[object]]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import LINK_KIND, Edge, LinkCandidate, title_key
+from cortex.core.text.days import clock
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged, NoteChange, NoteRow, OwnItemRow, ProjectTotals
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.catalogue.sqlite_notes import (
     CREATED_SECONDS_SQL,
+    CREATED_WRITTEN_SQL,
     HAS_ID_SQL,
     IS_CROSS_PROJECT_SQL,
     SqliteNotes,
@@ -166,8 +170,13 @@ class SqliteQueries(SqliteNotes):
         self, wanted: NoteFilter, moment: Literal["created", "changed", "done"]
     ) -> dict[str, int]:
         where, values = sql_condition(wanted)
-        query = f"SELECT date({_MOMENT_SQL[moment]}, 'unixepoch'), count(*) FROM note WHERE {where} AND status != '{TEMPLATE}' GROUP BY 1"
-        return {day: count for day, count in self.select(query, values) if day}
+        written = CREATED_WRITTEN_SQL if moment == "created" else "written"
+        # No zone has other steps than quarters of an hour.
+        query = f"SELECT {_MOMENT_SQL[moment]} / 900, substr({written}, 1, 10), count(*) FROM note WHERE {where} AND status != '{TEMPLATE}' GROUP BY 1, 2"
+        counts = Counter[str]()
+        for quarter, day, count in self.select(query, values):
+            counts[day or clock(format_time(quarter * 900), wanted.zone)[:10]] += count
+        return counts
 
     def project_totals(self, project: str = "") -> list[ProjectTotals]:
         to_do, _ = sql_condition(NoteFilter(state="to_do"))

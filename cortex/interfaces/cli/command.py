@@ -14,11 +14,13 @@ from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request, bind
 from cortex.interfaces.cli import arguments, render
 from cortex.interfaces.cli.daemon_client import DAEMON_VERBS, asks_for_json, verb_position
+from cortex.interfaces.cli.text import READER
 from cortex.interfaces.cli.view import View, decode
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.interfaces.escape_terminal import escape
+from cortex.vault import zones
 from cortex.vault.locate import Vault
-from cortex.watcher.protocol import CommandReply
+from cortex.watcher.protocol import CommandReply, CommandRequest
 
 
 class Command(NamedTuple):
@@ -82,27 +84,25 @@ def error_text(error: CortexError, *, as_json: bool) -> str:
     return f"cortex: {escape(error.message)}\n{hint}"
 
 
-def answer_command(
-    vault: Vault, words: Sequence[str], cwd: str, terminal: str, default: str
-) -> CommandReply | None:
-    """Answer a command line as the command itself would. None if it must do that itself.
-
-    `default` is the asker's default vault. The watcher calls it in several threads at once.
-    """
-    at = verb_position(words)
-    if at >= len(words) or words[at] not in DAEMON_VERBS:
+def answer_command(vault: Vault, asked: CommandRequest) -> CommandReply | None:
+    """Answer a command line as the command itself would. None if it must do that itself. The watcher calls
+    it in several threads at once."""
+    words, at, here = asked.words, verb_position(asked.words), zones.local()
+    reader = zones.find(asked.zone) or (here if asked.zone in ("", here.name) else None)
+    if at >= len(words) or words[at] not in DAEMON_VERBS or reader is None:
         return None
     output, complaint, code = io.StringIO(), io.StringIO(), 2
     try:
         parsed = parse(words)
         if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
             return None  # help, standard input to read, or files to write in somebody's folder
-        vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
-        request = Request(cwd, "cli", lambda: vault, say=None)
+        vault = vault._replace(is_explicit=bool(parsed.vault), default_root=asked.default_root)
+        request = Request(asked.cwd, "cli", lambda: vault, say=None, zone=reader)
+        READER.set(reader)  # of this thread alone
         answer = bind(parsed.function, parsed.declared, parsed.given, request).answer()
-        code = print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
+        code = print_answer(parsed, answer, output, decode(asked.terminal, asked.cwd, vault.root))
     except CortexError as error:
-        if terminal and isinstance(error, AmbiguousNameError):
+        if asked.terminal and isinstance(error, AmbiguousNameError):
             return None  # the person is asked
         as_json = asks_for_json(words)
         (output if as_json else complaint).write(error_text(error, as_json=as_json))

@@ -12,6 +12,7 @@ from cortex.interfaces.cli.text import (
     bold,
     dim,
     format_counts,
+    format_day,
     format_time,
     hint,
     problem_lines,
@@ -100,7 +101,7 @@ def _source_lines(source: Any) -> Iterable[str]:
         for sample in source.samples:
             if sample.kind == items.kind:
                 title = shorten(sample.title, _MAX_TITLE_CHARS)
-                words = filter(None, (sample.at[:10], sample.type, title))
+                words = filter(None, (format_day(sample.at), sample.type, title))
                 yield dim(f"    {escape('  '.join(words))}")
 
 

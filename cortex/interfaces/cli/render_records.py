@@ -260,7 +260,7 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
         yield "no note says a project"
     for project in answer.projects:
         here = f"  {yellow('here')}" if project.name == answer.here.project else ""
-        yield f"{bold(project.name)}  {dim(f'changed {project.changed[:10]}')}{here}"
+        yield f"{bold(project.name)}  {dim(f'changed {format_day(project.changed)}')}{here}"
         yield f"  {_format_project_counts(project)}"
         if project.merged_into:
             again = cortex_command("project", "merge", project.name, project.merged_into)
@@ -286,7 +286,7 @@ def _format_project_counts(project: Any) -> str:
 
 
 def _project_details_lines(answer: Any) -> Iterable[str]:
-    changed = f"  {dim(f'changed {answer.changed[:10]}')}" if answer.changed else ""
+    changed = f"  {dim(f'changed {format_day(answer.changed)}')}" if answer.changed else ""
     yield f"{bold(answer.name)}{changed}"
     yield f"  {_format_project_counts(answer)}"
     if answer.aliases:
@@ -295,7 +295,7 @@ def _project_details_lines(answer: Any) -> Iterable[str]:
         rows = (note_row(note, f"{format_day(note.date):<10}", note.id) for note in notes.hits)
         yield from section(heading, rows)
     branches = (
-        f"  {branch.changed[:10]}  {escape(branch.name)}  {dim(format_count(branch.notes, 'note'))}"
+        f"  {format_day(branch.changed)}  {escape(branch.name)}  {dim(format_count(branch.notes, 'note'))}"
         for branch in answer.branches
     )
     yield from section("branches", branches)

@@ -7,7 +7,7 @@ from typing import Any
 
 from cortex.core.runs.run_event import event_line
 from cortex.core.text.strings import format_count, shorten
-from cortex.interfaces.cli.text import bold, dim, hint, path, problem_lines, yellow
+from cortex.interfaces.cli.text import bold, dim, format_time, hint, path, problem_lines, yellow
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_PROMPT = 60  # characters of it in a list
@@ -36,7 +36,7 @@ def _run_lines(one: Any) -> Iterable[str]:
     is_well = one.status in ("finished", "running", "requested")
     status = one.status if is_well else yellow(one.status)
     about = "  ".join(filter(None, (one.facet, one.period, shorten(one.prompt, _MAX_PROMPT))))
-    at = f"{one.created[:10]} {one.created[11:16]}"
+    at = format_time(one.created)
     yield f"{_SIGNS.get(one.status, '·')} {at}  {bold(one.agent)}  {status}{'  ' * bool(about)}{escape(about)}"
     tokens = f"{one.tokens_in}+{one.tokens_out} tokens" if one.tokens_in or one.tokens_out else ""
     cost = "" if one.cost_usd is None else _dollars(one.cost_usd)

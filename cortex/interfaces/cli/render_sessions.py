@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     dim,
     first,
     format_counts,
+    format_day,
     format_time,
     hint,
     list_end_lines,
@@ -100,7 +101,7 @@ def transcript(answer: Any) -> Iterable[str]:
         yield ""
         mark = f"  {yellow('found')}" if turn.number in matches else ""
         about = f"  {dim(turn.about)}" if turn.about else ""
-        yield f"{turn.number}  {bold(turn.who)}  {dim(turn.at[:16].replace('T', ' '))}{about}{mark}"
+        yield f"{turn.number}  {bold(turn.who)}  {dim(format_time(turn.at))}{about}{mark}"
         yield from (escape(turn.text, lines=True),) if turn.text else ()
         yield from (yellow("cut here"),) if turn.cut else ()
         for tool in turn.tools:
@@ -143,7 +144,7 @@ def context(answer: Any) -> Iterable[str]:
 
 def _recent_session_row(note: Any) -> str:
     snippet = f": {escape(note.snippet)}" if note.snippet else ""
-    return f"  {escape(note.date[:10])}  {escape(note.title)}{snippet}  {dim(note.status, path(note.id))}"
+    return f"  {format_day(note.date)}  {escape(note.title)}{snippet}  {dim(note.status, path(note.id))}"
 
 
 def brief(answer: Any) -> Iterable[str]:
@@ -220,7 +221,7 @@ def reflect(answer: Any) -> Iterable[str]:
     )
     for heading in _REFLECT_SECTIONS:
         rows = getattr(answer, heading)
-        lines = (f"- {escape(row.text)}  {dim(row.date[:10], path(row.id))}" for row in rows)
+        lines = (f"- {escape(row.text)}  {dim(format_day(row.date), path(row.id))}" for row in rows)
         more = f", and {answer.more[heading]} before these" if heading in answer.more else ""
         yield from section(f"{heading.replace('_', ' ').capitalize()}{dim(more)}", lines)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
+from cortex.core.text.days import Zone, clock
 from cortex.core.text.strings import format_count
 from cortex.interfaces.cli import view
 from cortex.interfaces.escape_terminal import escape
+from cortex.vault import zones
 
+# The zone in which days are shown; None: that of this process. The watcher answers for others.
+READER: ContextVar[Zone | None] = ContextVar("reader", default=None)
 MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all
 
 
@@ -167,8 +172,8 @@ def first(items: Sequence[str], most: int) -> str:
 
 
 def format_time(iso: str) -> str:
-    """`2026-11-20 16:45` of an ISO time."""
-    return escape(iso[:16].replace("T", " "))
+    """`2026-11-20 16:45` of an ISO time, in UTC or as a note has written it, for the reader."""
+    return escape(clock(iso, READER.get() or zones.local())[:16].replace("T", " "))
 
 
 def format_counts(*counts: tuple[int, str]) -> str:
@@ -177,4 +182,4 @@ def format_counts(*counts: tuple[int, str]) -> str:
 
 
 def format_day(iso: str) -> str:
-    return escape(iso[:10]) or "no date"
+    return format_time(iso)[:10] or "no date"

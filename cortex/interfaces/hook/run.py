@@ -21,6 +21,7 @@ from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads
 from cortex.operations.capture import hook_capture, hooks_enabled
 from cortex.operations.capture.workspace import find_workspace
+from cortex.vault import zones
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, spool
 
@@ -111,7 +112,7 @@ class _RunningHook:
             return
         self.vault = vault
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        caller = Caller(place.cwd, now, os.urandom, "hook", no_progress)
+        caller = Caller(place.cwd, now, os.urandom, "hook", no_progress, zone=zones.local())
         try:
             self.add_problem(_drain_spool(vault, caller, payload))
             hook_capture.capture_hook_event(

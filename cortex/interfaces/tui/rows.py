@@ -14,7 +14,7 @@ from cortex.core.runs.run_note import is_run_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import render
-from cortex.interfaces.cli.text import format_time, who_and_when
+from cortex.interfaces.cli.text import format_day, format_time, who_and_when
 from cortex.interfaces.cli.view import BOLD, DIM, LEAD_RE, OFF, PATH_RE, YELLOW, View, finish
 from cortex.interfaces.escape_terminal import escape
 
@@ -86,7 +86,7 @@ def _hit_rows(answer: Any, width: int) -> Iterator[Row]:
     for hit in answer.records.hits if getattr(answer, "session", None) else answer.hits:
         note = getattr(hit, "hit", hit)
         is_aside = note.status in SET_ASIDE_STATUSES
-        what, when = note.status if is_aside else note.type or "note", note.date[:10]
+        what, when = note.status if is_aside else note.type or "note", format_day(note.date)
         if note is not hit:
             what, when = hit.state, format_time(hit.started)
         begin = f"{YELLOW if is_aside else DIM}{when}  {escape(what):<10}{OFF}  "

@@ -9,6 +9,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.days import clock
 from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
@@ -42,7 +43,7 @@ def publish_event(
     """
     events.check_field_sizes(event)
     for _ in range(_MAX_ATTEMPTS):
-        event = event._replace(at=events.time_of_id(event.id))
+        event = with_time(caller, event)
         try:
             path = vault.layout().pending(event.id)
             if is_retry and (earlier := _find_earlier_capture(vault, event)):
@@ -62,6 +63,14 @@ def publish_event(
         else:
             return CaptureResult(event.id, path, f"{vault.root}/{path}")
     raise ConflictError(f"no free event id in {_MAX_ATTEMPTS} attempts", "capture again")
+
+
+def with_time(caller: Caller, event: Event) -> Event:
+    """The event with the time of its id, and with the day where it is captured now if that is another.
+    What is made of a source or by rules is the same on all clones."""
+    at = events.time_of_id(event.id)
+    day = "" if event.source in ("import", "rules") else clock(at, caller.zone)[:10]
+    return event._replace(at=at, day="" if day == at[:10] else day)
 
 
 def new_event_id(caller: Caller) -> str:

@@ -22,7 +22,7 @@ from cortex.core.text.strings import parse_time
 from cortex.core.text.value import NamedTuple
 from cortex.hosts.transcript_item import tagged_lines
 from cortex.operations.capture import hooks_enabled
-from cortex.operations.capture.capture import new_event_id, publish_event
+from cortex.operations.capture.capture import new_event_id, publish_event, with_time
 from cortex.operations.capture.sanitize import (
     compose_event_text,
     sanitize_name,
@@ -349,7 +349,7 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
     try:
         publish_event(vault, caller, event, is_retry=True)
     except CortexError as error:
-        data = events.compose(event._replace(at=events.time_of_id(event.id))).encode()
+        data = events.compose(with_time(caller, event)).encode()
         try:
             if spool.add_event(vault, event.id, data, _MAX_UNSENT_EVENTS):
                 return

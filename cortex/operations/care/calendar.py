@@ -10,6 +10,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Day, Since
 from cortex.core.model.problem import Problem
+from cortex.core.text.days import clock
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
@@ -28,7 +29,7 @@ _MAX_USED, _MAX_LOOKED_UP = 10, 2000  # notes; of those that were used some are 
 
 
 class CalendarDay(NamedTuple):
-    """A day of UTC on which there was something. A note counts on the day on which it was made, a done
+    """A day on which there was something. A note counts on the day on which it was made, a done
     action on that of its last change or of its tick."""
 
     date: Day
@@ -69,7 +70,7 @@ def calendar(
 ) -> Calendar:
     """Show what was captured, decided, opened and done on each day.
 
-    Days are those of UTC. With them come the totals of each week, for plots, and the notes that
+    Days are those of your time zone. With them come the totals of each week, for plots, and the notes that
     agents and people used most on this machine.
 
     since: from then on: 7d, 2w, 3m, 1y or a date; by default a year
@@ -79,9 +80,9 @@ def calendar(
     Example: cortex calendar --since 3m --project cortex --json
     """
     named = canonical_project(vault, project)
-    notes = KNOWLEDGE._replace(projects=(named,) if named else None)
+    notes = KNOWLEDGE._replace(projects=(named,) if named else None, zone=caller.zone)
     begin = max(0, epoch_seconds(caller.now) - _YEAR_SECONDS if since is None else since)
-    first, last = format_time(begin)[:10], caller.now[:10]
+    first, last = clock(format_time(begin), caller.zone)[:10], caller.today
 
     def load(
         index: IndexSession,

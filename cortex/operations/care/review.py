@@ -17,7 +17,7 @@ from cortex.core.model.relation import SIMILAR
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import cortex_command, format_time, option_words
+from cortex.core.text.strings import cortex_command, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
@@ -136,7 +136,7 @@ def _entry(
 ) -> ReviewEntry:
     """The entry of a note; in one of a person's own Cortex writes nothing."""
     file = os.path.join(vault.root, row.path)
-    about = row.id, row.title, row.type, row.path, file, format_time(row.date), why
+    about = row.id, row.title, row.type, row.path, file, row.when, why
     ours = (
         command("revise", row, "--reviewed"),
         fix or command("edit", row),

@@ -11,12 +11,13 @@ from typing import Any
 from cortex.core.extract.candidate import PASSAGE_LAYER
 from cortex.core.minutes.note_items import TASK
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import TURN_TYPES
+from cortex.core.model.event import TURN_TYPES, time_of_id
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.contradiction import contradicts, directive_words
+from cortex.core.text.days import clock
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
@@ -141,14 +142,14 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     of_branch = NoteFilter(tiers=(TIER_CURRENT,), query=branch_filter(caller, (branch,)))
 
     def look(index: IndexSession) -> StatusResult:
-        found, catalogue = _build_status(vault, index, caller.now), index.catalogue
+        found, catalogue = _build_status(vault, index, caller), index.catalogue
         is_event = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
         last = catalogue.find(is_event, "-date", 1)
         turns = catalogue.find(is_event._replace(types=TURN_TYPES), "-date", 1)
         derived = (catalogue.folder, index.fulltext_folder, os.path.join(catalogue.folder, FOLDER))
         has_mcp = caller.source == "mcp" or is_asked(caller.cwd)
         return found._replace(
-            project=resolve_project(vault, caller, ""), refused=_list_refused(vault), runs=_run_health(vault, caller.now),
+            project=resolve_project(vault, caller, ""), refused=_list_refused(vault), runs=_run_health(vault, caller),
             project_hash=catalogue.folder.rpartition("-")[2],
             storage_tier=1 + bool(found.embedded) + bool(found.embedded and has_mcp), engine=engine_of(index.fulltext_folder),
             events=catalogue.count(is_event), embeddings="{}/{}".format(*found.embedded or (0, 0)),
@@ -171,8 +172,8 @@ def is_asked(cwd: str) -> bool:
     return any(_SERVER_RE.search(files.read_bounded(path, 16 << 20, follow=True)) for path in paths)
 
 
-def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
-    catalogue = index.catalogue
+def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusResult:
+    catalogue, at = index.catalogue, caller.now
     names = files.list_notes(vault.root, vault.layout().failed())
     failed = [name.removesuffix(".md") for name in names]
     statuses = catalogue.count_by("status")
@@ -187,7 +188,7 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     to_do = list_to_do(catalogue)
     rows = {
         "recent": catalogue.find(is_current, "-date", _MAX_NOTES),
-        "overdue": _overdue_rows(catalogue, to_do, at),
+        "overdue": _overdue_rows(catalogue, to_do, caller.today),
         "stale": find_stale(catalogue, at),
         "contradictions": list(dict.fromkeys(chain.from_iterable(told))),
         "opposing": catalogue.find(NoteFilter(has_lost_text=True), "-date"),
@@ -241,22 +242,22 @@ def _list_refused(vault: Vault) -> tuple[Problem, ...]:
     return tuple(refusals.list_refused(vault.root))
 
 
-def _overdue_rows(catalogue: Catalogue, to_do: list[ToDo], at: str) -> list[NoteRow]:
+def _overdue_rows(catalogue: Catalogue, to_do: list[ToDo], today: str) -> list[NoteRow]:
     """The rows of what is overdue, the longest first; a task's as if it were a note."""
-    overdue = sorted((one for one in to_do if is_overdue(one.due, at)), key=lambda one: one.due)
+    overdue = sorted((one for one in to_do if is_overdue(one.due, today)), key=lambda one: one.due)
     rows, kinds = catalogue.rows_by_number({one.number for one in overdue}), ("action", TASK)
     named = ((one, rows[one.number]._replace(id=one.name, title=one.title)) for one in overdue)
     return [row._replace(due=one.due, type=kinds[bool(one.task)]) for one, row in named]
 
 
-def _run_health(vault: Vault, at: str) -> RunHealth | None:
+def _run_health(vault: Vault, caller: Caller) -> RunHealth | None:
     """How runs stand; None where there are neither agents nor runs."""
     if not any(files.exists(vault.root, vault.layout().path(one)) for one in ("agents", "runs")):
         return None
     from cortex.vault.runs import run_files, run_state  # noqa: PLC0415  they read notes
 
-    going_on, failed = run_files.list_open(vault), run_files.list_failed(vault, at)
-    today = sum(id_[4:12] == at[:10].replace("-", "") for id_, _ in failed)
+    going_on, failed = run_files.list_open(vault), run_files.list_failed(vault, caller.now)
+    today = sum(clock(time_of_id(id_[4:]), caller.zone)[:10] == caller.today for id_, _ in failed)
     watcher = private.is_locked(os.path.join(vault.state_folder(), private.WATCHER_LOCK))
     schedules, tick = agent_settings.load_agents()[0].schedules, run_state.TICK.read(vault)
     return RunHealth(watcher, schedules, *tick, tuple(going_on), today, tuple(failed))
@@ -320,7 +321,7 @@ def find_contradictions(catalogue: Catalogue) -> list[tuple[NoteRow, NoteRow]]:
 def _status_notes(vault: Vault, rows: list[NoteRow]) -> Hits[StatusNote]:
     notes = []
     for row in rows[:_MAX_NOTES]:
-        file, date = os.path.join(vault.root, row.path), format_time(row.date)
+        file, date = os.path.join(vault.root, row.path), row.when
         notes.append(StatusNote(row.id, row.path, file, row.title, row.type, date, row.due))
     return Hits(notes, len(rows))
 

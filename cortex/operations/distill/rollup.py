@@ -16,6 +16,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.days import clock, day_begin
 from cortex.core.text.strings import format_time, short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
@@ -87,14 +88,15 @@ def _choose(
 ) -> tuple[_Chosen, list[Problem]]:
     """The records, and what is wrong in the vault. `InvalidInputError` for fewer than two."""
     below = topics.normalize_topic(sanitize_text(topic).removesuffix("/*")) if topic else ""
-    day = format_time(since)[:10] if since is not None else ""
+    since = day_begin(since, caller.zone) if since is not None else None
+    day = clock(format_time(since), caller.zone)[:10] if since is not None else ""
     name = resolve_project(vault, caller, project)
     own = "/".join(filter(None, (_TYPE, below, day and f"since-{day}")))
     own = own if len(own) <= topics.MAX_TOPIC_CHARS else f"{_TYPE}/{short_hash(own)}"
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,), has_id=True, not_types=("session", "briefing", _TYPE),
         has_topic=bool(below), projects=project_names(vault, name) if name else ("",),
-        changed_since=since and since - since % 86_400,
+        changed_since=since,
     )  # fmt: skip
 
     def find(index: IndexSession) -> tuple[list[str], list[str]]:
@@ -119,7 +121,9 @@ def _choose(
         for one in notes
     ]
     handle = short_hash("\0".join(f"{one.id}\0{one.text}" for one in events), 8)
-    prompt = build_rollup(handle, [f"--- {one.id}, {one.at[:10]}\n{one.text}" for one in events])
+    prompt = build_rollup(
+        handle, [f"--- {one.id}, {clock(one.at, caller.zone)[:10]}\n{one.text}" for one in events]
+    )
     done = DistilledSession(
         words, own, plan.UP_TO_DATE if is_known else plan.WOULD, int(not is_known),
         count_tokens(prompt), originals=tuple(one.id for one in events),

@@ -86,7 +86,7 @@ def actions(
     def find(index: IndexSession) -> tuple[list[ToDo], dict[int, NoteRow], frozenset[str]]:
         found = list_to_do(index.catalogue, (named,) if named else None, done=done)
         if not done:
-            found.sort(key=lambda one: due_sort_key(one.due, caller.now))
+            found.sort(key=lambda one: due_sort_key(one.due, caller.today))
         asked = [name.strip() for name in owner.split(",")]
         usual = _usual_names(index.catalogue, *asked)
         for at, one in enumerate(found):
@@ -98,12 +98,12 @@ def actions(
             )
             found = [one for one in found if people[one.owner] & names]
         if overdue:
-            found = [one for one in found if is_overdue(one.due, caller.now)]
+            found = [one for one in found if is_overdue(one.due, caller.today)]
         shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
         return found, shown, frozenset(index.catalogue.ticked_actions()) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
-    at = "" if done else caller.now
+    at = "" if done else caller.today
     hits = [_hit(vault, one, rows[one.number], ticked, at) for one in found[:number]]
     return Listing(hits, len(found), problems)
 
@@ -139,7 +139,9 @@ def meetings(
     """
     named = canonical_project(vault, project)
     is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=MEETING_TYPES)
-    wanted = is_meeting._replace(projects=(named,) if named else None, changed_since=since)
+    wanted = is_meeting._replace(
+        projects=(named,) if named else None, changed_since=since, zone=caller.zone
+    )
     problems = _read_minutes(vault, caller)
 
     def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[Any, ...]]]:
@@ -275,8 +277,8 @@ def list_to_do(
     return found
 
 
-def _hit(vault: Vault, one: ToDo, row: NoteRow, ticked: frozenset[str], now: str) -> ActionHit:
-    late = is_overdue(one.due, now)
+def _hit(vault: Vault, one: ToDo, row: NoteRow, ticked: frozenset[str], today: str) -> ActionHit:
+    late = is_overdue(one.due, today)
     if task := one.task:
         hit = make_hit(vault, row, task.line, row.title)._replace(
             id=one.name, title=one.title, type=TASK, status="done" if task.kind == DONE else "open"
@@ -319,13 +321,13 @@ def _names_of(vault: Vault, owner: str, known: set[str]) -> set[str]:
     return {"me"} | yours | clear | people_in(mail)
 
 
-def due_sort_key(due: str, now: str) -> tuple[int, str]:
+def due_sort_key(due: str, today: str) -> tuple[int, str]:
     """The sort key of open actions: overdue, dated, with another due, without one."""
     if not due:
         return 3, ""
-    return (0 if is_overdue(due, now) else 1 if _DATE_RE.match(due) else 2), due
+    return (0 if is_overdue(due, today) else 1 if _DATE_RE.match(due) else 2), due
 
 
-def is_overdue(due: str, now: str) -> bool:
+def is_overdue(due: str, today: str) -> bool:
     """Whether a due is a day that is over."""
-    return bool(_DATE_RE.match(due)) and due[:10] < now[:10]
+    return bool(_DATE_RE.match(due)) and due[:10] < today

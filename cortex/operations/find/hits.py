@@ -13,7 +13,6 @@ from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.query import Query
 from cortex.core.runs.run_event import without_json
-from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import LINE_TYPES
@@ -133,7 +132,7 @@ def read_text(vault: Vault, row: NoteRow) -> str:
 
 def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:
     """The hit of a row, with a line of its note; without a score."""
-    file, date = os.path.join(vault.root, row.path), format_time(row.date)
+    file, date = os.path.join(vault.root, row.path), row.when
     named = (row.id, row.path, line, row.title, row.type, row.status)
     hit = Hit(*named, 0.0, snippet, date, row.project, file=file)
     return hit._replace(owner=row.owner, due=row.due) if row.type == "action" else hit

@@ -15,6 +15,7 @@ from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse
 from cortex.core.ranking import importance, query as queries
 from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
+from cortex.core.text.days import Zone, first_moment
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, format_time, one_of, shorten
@@ -147,12 +148,19 @@ def recall(
     Example: cortex recall how do we publish files --type decision,gotcha --since 3m
     Example: cortex recall --as-of 2026-05-01 --project cortex
     """
-    parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
+    parsed = queries.parse(query, caller.now, caller.zone) if query.strip() else Query((), (), zone=caller.zone)  # fmt: skip
     parsed = with_project_names(vault, parsed)
     chosen = {"type": type, "branch": named_branches(caller, branch)}
     of = _project_filter(vault, scope, project, caller)
     request = _RecallRequest(
-        parsed.narrowed(chosen, since), scope, of, _last_second(as_of), number, all, relation, by
+        parsed.narrowed(chosen, since),
+        scope,
+        of,
+        _last_second(as_of, caller.zone),
+        number,
+        all,
+        relation,
+        by,
     )
     return _recall(vault, caller, query, request)
 
@@ -179,9 +187,10 @@ def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -
     )
 
 
-def _last_second(as_of: int | None) -> int | None:
+def _last_second(as_of: int | None, zone: Zone) -> int | None:
     """The moment, of a day its last second."""
-    return as_of + _DAY_SECONDS - 1 if as_of is not None and as_of % _DAY_SECONDS == 0 else as_of
+    shown = 1 if as_of is None else as_of + zone.offset(as_of)
+    return as_of if shown % _DAY_SECONDS else first_moment(shown + _DAY_SECONDS, zone) - 1
 
 
 def _build_hits(
@@ -275,7 +284,7 @@ def _order_of_scope(
     if scope.startswith("meeting:"):
         return lambda row: (row.type != "meeting", row.type != "decision", row.id)
     if scope == "open":
-        return lambda row: (*due_sort_key(row.due, caller.now), -row.date)
+        return lambda row: (*due_sort_key(row.due, caller.today), -row.date)
     return None
 
 
@@ -323,6 +332,7 @@ def _note_filter(index: IndexSession, request: _RecallRequest) -> NoteFilter:
         state="open" if scope == "open" else "",
         numbers=_numbers_of_meeting(index, name) if kind == "meeting" else _related(index, request),
         query=query,
+        zone=query.zone,
     )
 
 
@@ -373,7 +383,7 @@ def _empty_result_hint(caller: Caller, request: _RecallRequest) -> str:
     if request.query.terms:
         return "cortex search looks in events and in people's own notes too"
     if request.as_of is not None:
-        return f"no record was there by then: {cortex_command('recall', '--as-of', caller.now[:10])} shows what holds today"
+        return f"no record was there by then: {cortex_command('recall', '--as-of', caller.today)} shows what holds today"
     if request.scope or request.project:
         return "cortex status shows which projects and types there are"
     return "cortex save or cortex capture keeps something"

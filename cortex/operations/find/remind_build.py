@@ -27,8 +27,8 @@ from cortex.core.notes.note import read
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
+from cortex.core.text.days import Zone, clock
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
@@ -136,7 +136,7 @@ def build_reminder(
             message = f"your own vault was not looked in: {error}"
             problems.append(Problem(own.root, message, "cortex doctor"))
     found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
-    excerpts = _excerpt_records(found, number)
+    excerpts = _excerpt_records(found, number, caller.zone)
     lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
@@ -154,7 +154,7 @@ def _already_told_ids(
     if said := heard - {reminder_log.SESSION_BEGUN}:
         return said
     known = (read_last_briefing if reminder_log.SESSION_BEGUN in heard else read_cached_briefing)(
-        vault, briefing_key(caller.cwd, project, branch)
+        vault, briefing_key(caller, project, branch)
     )
     if known is not None:
         reminder_log.append(vault, session, known.ids)
@@ -322,13 +322,13 @@ def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, Not
     return {row.number: row for row in catalogue.find(wanted)}
 
 
-def _excerpt_records(matches: Iterable[_Relevant], number: int) -> list[_RecordExcerpt]:
+def _excerpt_records(matches: Iterable[_Relevant], number: int, zone: Zone) -> list[_RecordExcerpt]:
     """At most `number` records as lines, each once."""
     chosen: dict[str, _RecordExcerpt] = {}
     for one in matches:
         if len(chosen) == number:
             break
-        sentence = _excerpt_record(one)
+        sentence = _excerpt_record(one, zone)
         if sentence is not None:
             chosen.setdefault(sentence.line.id, sentence)
     return list(chosen.values())
@@ -382,7 +382,7 @@ def _format_line(line: ReminderLine) -> str:
     return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{text}"
 
 
-def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
+def _excerpt_record(match: _Relevant, zone: Zone) -> _RecordExcerpt | None:
     """A record as one line, read from its file; None when it is gone or no longer current."""
     one = match.row
     try:
@@ -390,7 +390,7 @@ def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
     except (CortexError, OSError):
         return None
     if match.wanted is not None:
-        return _excerpt_turn(match, data)
+        return _excerpt_turn(match, data, zone)
     title, type_, created, confidence = one.title, one.type, one.created, one.confidence
     if hash_content(data) != match.indexed_hash:  # changed since the last look
         # Reading YAML costs 25 ms.
@@ -408,12 +408,12 @@ def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
     text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"
-    date = sanitize_line((created or format_time(one.date))[:10])
+    date = sanitize_line(clock(created or one.when, zone)[:10])
     line = _reminder_line(match, title, text, sanitize_line(type_), date)
     return _RecordExcerpt(line, match, body, created)
 
 
-def _excerpt_turn(match: _Relevant, data: bytes) -> _RecordExcerpt | None:
+def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> _RecordExcerpt | None:
     """A turn as one line: what was asked, and the sentences that bear on the prompt; None for a fault,
     which its session may have mended."""
     row, text = match.row, decode_text(data)
@@ -423,7 +423,7 @@ def _excerpt_turn(match: _Relevant, data: bytes) -> _RecordExcerpt | None:
     said = sanitize_line(plain, _MAX_TURN_CHARS + 4)
     if _FAULT_RE.search(said):
         return None
-    line = _reminder_line(match, title, said, "turn", format_time(row.date)[:10])
+    line = _reminder_line(match, title, said, "turn", clock(row.when, zone)[:10])
     return _RecordExcerpt(line, match, "", row.created)
 
 

@@ -15,6 +15,7 @@ from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import strings
+from cortex.core.text.days import Zone, clock
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import NoteFilter
@@ -85,7 +86,7 @@ def search(
     """Find notes by words and meaning; without any the newest.
 
     Beside words a query may hold "a phrase", pre*, ~like, -not, and the filters type: tag: project:
-    branch: status: scope: topic: session: path: after: before: (a date, or 7d, 2w, 3m).
+    branch: status: scope: topic: session: path: after: before: on: (a date, or 7d, 2w, 3m).
 
     The note whose title, file name or alias is the query comes first; of up to three words, a note
     that lacks one comes behind those that hold all; a question is answered by what says most of it,
@@ -113,9 +114,9 @@ def search(
     Example: cortex search how do we merge briefings
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
     """
-    chosen = {"type": type, "tag": tag, "project": project, "status": status}
-    chosen["branch"] = named_branches(caller, branch)
-    parsed = Query((), ()) if query.strip() == EVERY_NOTE else queries.parse(query, caller.now)
+    chosen = {"type": type, "tag": tag, "project": project, "status": status, "branch": named_branches(caller, branch)}  # fmt: skip
+    is_all, now, zone = query.strip() == EVERY_NOTE, caller.now, caller.zone
+    parsed = Query((), (), zone=zone) if is_all else queries.parse(query, now, zone)
     narrowed = with_project_names(vault, parsed.narrowed(chosen, after, before))
     every = all or any(one.key == "status" and not one.negated for one in narrowed.filters)
     how = Fusion(0.0 if words_only else alpha, k)
@@ -341,14 +342,19 @@ def _list_filters(query: Query) -> list[tuple[str, Query]]:
         shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
         listed.append((shown, Query((), (one,))))
     if query.after is not None:
-        listed.append((f"after:{_utc_time(query.after)}", Query((), (), after=query.after)))
+        listed.append(
+            (f"after:{_shown(query.after, query.zone)}", Query((), (), after=query.after))
+        )
     if query.before is not None:
-        listed.append((f"before:{_utc_time(query.before)}", Query((), (), before=query.before)))
+        listed.append(
+            (f"before:{_shown(query.before, query.zone)}", Query((), (), before=query.before))
+        )
     return listed
 
 
-def _utc_time(seconds: int) -> str:
-    return strings.format_time(seconds).removesuffix("T00:00:00Z") or "a time before the year 1"
+def _shown(moment: int, zone: Zone) -> str:
+    shown = clock(strings.format_time(moment), zone).removesuffix("T00:00:00")
+    return shown or "a time before the year 1"
 
 
 def _empty_filters(vaults: list[Vault], caller: Caller, query: Query) -> str:

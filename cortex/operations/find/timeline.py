@@ -10,7 +10,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.normalize import session_note as sessions
-from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.iso_time import epoch_seconds, parse_period
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
@@ -49,7 +49,7 @@ def timeline(
     Of its project, events left out. Each neighbour has a line of at most 150 characters, the note itself 500: enough to see
     whether cortex show ID is worth it.
 
-    note: an id, path or title, as search and recall show it; by default the newest
+    note: an id, path or title, as search and recall show it; or a day, for its last note; by default the newest
     number: how many before it, and as many after it
     all: of the whole vault, whatever the project
 
@@ -57,7 +57,7 @@ def timeline(
     """
 
     def load(index: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
-        row = resolve_note.find_one(index.catalogue, note) if note else _newest(index, caller)
+        row = _focus(index, caller, note)
         # By when they were made: later edits do not move a note among those that were made with it.
         project = None if all else row.project
         before, after = index.catalogue.neighbours_in_time(row, number, project)
@@ -74,8 +74,13 @@ def timeline(
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
 
-def _newest(index: IndexSession, caller: Caller) -> NoteRow:
-    made = NoteFilter(tiers=(TIER_CURRENT,), created_until=epoch_seconds(caller.now))
+def _focus(index: IndexSession, caller: Caller, note: str) -> NoteRow:
+    """The note of a name; the last one that was made on a day, or by now."""
+    day, until = parse_period(note, caller.now, caller.zone), epoch_seconds(caller.now)
+    if note and not (day and not resolve_note.find_all(index.catalogue, note)):
+        return resolve_note.find_one(index.catalogue, note)
+    until = day[1] - 1 if day else until
+    made = NoteFilter(tiers=(TIER_CURRENT,), created_until=until, zone=caller.zone)
     for row in index.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")

@@ -72,7 +72,7 @@ class ProjectBranch(NamedTuple):
 
 
 class ProjectNote(NamedTuple):
-    """One note of a project. `date` is a decision's day, or the day on which an action is due."""
+    """One note of a project. `date` is when a decision was made, or the day on which an action is due."""
 
     id: str
     path: str  # relative to the vault
@@ -245,7 +245,7 @@ def _build_details(
     wanted = NoteFilter(projects=(one.name,))
     is_decision = wanted._replace(types=("decision",), tiers=(TIER_CURRENT,))
     decisions = [
-        _project_note(root, row, row.created[:10] or format_time(row.date)[:10])
+        _project_note(root, row, row.created or row.when)
         for row in catalogue.find(is_decision, "-created", _MAX_SHOWN)
     ]
     is_action = wanted._replace(state="to_do")

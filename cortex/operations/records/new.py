@@ -21,6 +21,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_template_fields
 from cortex.core.notes.yaml_lines import split_note
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.days import clock
 from cortex.core.text.strings import one_of, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture.capture import clean_tags, new_event_id
@@ -62,7 +63,7 @@ def new(
 
     Example: $EDITOR "$(cortex new decision Publish by link)"
     """
-    at = datetime.fromisoformat(caller.now).astimezone()  # the day of whoever writes
+    at = datetime.fromisoformat(clock(caller.now, caller.zone))  # the day of whoever writes
     settings.check_writable(vault.root)
     has_editor = launch and not body and (os.environ.get("VISUAL") or os.environ.get("EDITOR"))
     editor = editor_words() if has_editor else []  # raises before a note is made

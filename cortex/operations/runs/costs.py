@@ -9,6 +9,7 @@ from typing import Literal
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Since
 from cortex.core.runs.run_note import ENDED
+from cortex.core.text.days import clock
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.value import NamedTuple
 from cortex.operations.runs.run_list import RunLine, iter_runs, line_of
@@ -42,7 +43,7 @@ class CostsResult(NamedTuple):
 
 def costs(
     vault: Vault,
-    caller: Caller,  # noqa: ARG001  every verb has it
+    caller: Caller,
     *,
     by: Literal["agent", "model", "day"] = "agent",
     since: Since | None = None,
@@ -60,7 +61,9 @@ def costs(
     groups: dict[str, list[RunLine]] = defaultdict(list)
     for line in map(line_of, iter_runs(vault)):
         if line.status in ENDED and epoch_seconds(line.created) >= (since or 0):
-            key = line.created[:_DAY_CHARS] if by == "day" else getattr(line, by)
+            key = (
+                clock(line.created, caller.zone)[:_DAY_CHARS] if by == "day" else getattr(line, by)
+            )
             groups[key or "none"].append(line)
     found = sorted((_sum(key, lines) for key, lines in groups.items()), key=lambda one: one.key)
     return CostsResult(by, tuple(found), _sum("all", [one for some in groups.values() for one in some]))  # fmt: skip

@@ -211,7 +211,7 @@ def local_time(time: str) -> datetime:
 def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
     """The records that an agent is given: names and texts."""
     query, number = agent_note.parse_load(load)
-    parsed = with_project_names(vault, queries.parse(query, caller.now))
+    parsed = with_project_names(vault, queries.parse(query, caller.now, caller.zone))
     wanted = SearchRequest(parsed, query, number, False, Fusion(MEANING_SHARE, 0), "", False)
 
     def find(index: IndexSession) -> list[tuple[str, str]]:

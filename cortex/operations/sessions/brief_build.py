@@ -26,6 +26,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
 from cortex.core.notes.note import Note, read
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.days import Zone, clock
 from cortex.core.text.strings import format_count
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
@@ -81,7 +82,8 @@ def build_brief(
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
     inputs = inputs._replace(selection=_with_personal(inputs.selection, personal))
     bodies = _read_notes(vault, personal.vault, inputs)
-    verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
+    verified = _verify_claims(caller, key, inputs.selection, bodies, with_edited_files)
+    inputs = inputs._replace(selection=_in_zone(inputs.selection, caller.zone))
     # Otherwise all that is told holds here, wherever it came from.
     branch = key.branch if key.all_branches else None
     parts = build_parts(inputs, bodies, verified, project, branch)
@@ -124,7 +126,7 @@ def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
 
 
 def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> BriefingHead:
-    return BriefingHead(project, branch, selection.newest, selection.left_out)
+    return BriefingHead(project, branch, selection.newest[:10], selection.left_out)
 
 
 def _collect_inputs(
@@ -208,8 +210,20 @@ def _branch_problems(cwd: str, key: BriefingKey, selection: BriefingSelection) -
     return [Problem(where, message, "cortex brief --all-branches")]
 
 
+def _in_zone(selection: BriefingSelection, zone: Zone) -> BriefingSelection:
+    """The selection with the days of a zone."""
+    shown = {
+        kind: [
+            row._replace(created=clock(row.created, zone), updated=clock(row.updated, zone))
+            for row in rows
+        ]
+        for kind, rows in selection.parts.items()
+    }
+    return selection._replace(parts=shown, newest=clock(selection.newest, zone)[:10])
+
+
 def _verify_claims(
-    cwd: str,
+    caller: Caller,
     key: BriefingKey,
     selection: BriefingSelection,
     bodies: dict[int, Note],
@@ -223,7 +237,7 @@ def _verify_claims(
         for one in candidates
         if one.number >= 0 and one.scope not in ("personal", "global")
     ]
-    if not claiming or key.project != checkout.project_of(cwd):
+    if not claiming or key.project != checkout.project_of(caller.cwd):
         return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
     notes = (
@@ -231,7 +245,11 @@ def _verify_claims(
         for one in claiming
     )
     found = find_contradictions(key.folder, notes, changed=with_edited_files)
-    created = {one.id: one.created[:10] for one in claiming if starts_with_date(one.created)}
+    created = {
+        one.id: clock(one.created, caller.zone)[:10]
+        for one in claiming
+        if starts_with_date(one.created)
+    }
     doubts = {
         id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {why}")
         for id_, why in found.contradictions.items()

@@ -101,7 +101,7 @@ class BriefingSelection(NamedTuple):
     parts: dict[str, list[NoteRow]]
     totals: dict[str, int]
     left_out: int  # records that belong to other branches
-    newest: str  # the day of the newest one
+    newest: str  # when the newest one was said
     knowledge_types: tuple[str, ...]  # of what is worth knowing
     record_branches: frozenset[str]  # that records of the project name
 
@@ -145,11 +145,11 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     for kind, row in others:
         if row[_NUMBER] in merged:
             parts[kind].append(row)
-    days = {row[_LAST_SAID][:10] for some in parts.values() for row in some}
-    newest = max(filter(starts_with_date, days), default="")
+    said = {row[_LAST_SAID] for some in parts.values() for row in some}
+    newest = max(filter(starts_with_date, said), default="")
     parts[PLAN] = _standing_plans(parts[PLAN], parts[SESSIONS])
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
-    best = _order_parts(catalogue, parts, request, newest)
+    best = _order_parts(catalogue, parts, request, newest[:10])
     totals = {kind: len(some) for kind, some in parts.items() if some}
     by_number = catalogue.rows_by_number(row[_NUMBER] for some in best.values() for row in some)
     chosen = {kind: [by_number[row[_NUMBER]] for row in best[kind]] for kind in best if best[kind]}

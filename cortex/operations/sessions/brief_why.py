@@ -68,7 +68,9 @@ def explain_sections(
             named = dict.fromkeys(files[row.number][:_MAX_FILES])
             why = f"names {', '.join(named)}, which the last sessions touched"
         elif part.kind == compose.OPEN and row and row.due:
-            why = f"{'overdue since' if is_overdue(row.due, caller.now) else 'open, due'} {row.due}"
+            why = (
+                f"{'overdue since' if is_overdue(row.due, caller.today) else 'open, due'} {row.due}"
+            )
         elif part.kind == compose.PLAN and line.text.startswith("  "):
             why = "a step of the plan that is left"
         else:

@@ -16,6 +16,7 @@ from cortex.core.model.parameters import Since, Time
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.session_asks import is_own_prompt, subjects_of
 from cortex.core.model.turn_summary import USER, TurnSummary, parse_turn_summary, utterances
+from cortex.core.text.days import clock
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time, one_line, shorten
@@ -100,7 +101,7 @@ def reflect(
     most = _ITEMS_OF_STYLE[style]
     if save == "found":
         lines = (f"- {one.text} [[{one.id}]]" if one else f"\n## {name.replace('_', ' ').capitalize()}\n" for name, some in sections.items() if some for one in (None, *some[-most:]))  # fmt: skip
-        save = "\n".join((f"Reflection since {format_time(start)[:10]}", *lines)) if any(sections.values()) else ""  # fmt: skip
+        save = "\n".join((f"Reflection since {clock(format_time(start), caller.zone)[:10]}", *lines)) if any(sections.values()) else ""  # fmt: skip
     ids = dict.fromkeys(one.id for some in sections.values() for one in some)
     of = [id_ for id_ in ids if id_ in sources]
     saved = _keep(vault, caller, project, save, of) if save else None
@@ -207,4 +208,4 @@ def _finding(row: NoteRow, text: str) -> Finding:
 
 
 def _time_of(row: NoteRow) -> str:
-    return events.time_of_id(row.id) if events.is_event_id(row.id) else format_time(row.date)
+    return events.time_of_id(row.id) if events.is_event_id(row.id) else row.when

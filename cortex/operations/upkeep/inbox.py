@@ -37,6 +37,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_session_link
 from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.text import yaml_writer
+from cortex.core.text.days import clock
 from cortex.operations.upkeep.preserve_text import write_normalized_event
 from cortex.vault import files, settings
 from cortex.vault.git.changes import read_if_there
@@ -106,7 +107,8 @@ class InboxNormalizer:
             hint = "keep it as a note of its own in the vault"
             raise InvalidInputError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes", hint)
         event = handlers.parse_event(data, path)
-        return event._replace(project=self.settings.resolve_project(event.project))
+        shown = clock(event.at, self.settings.zone)
+        return event._replace(project=self.settings.resolve_project(event.project), clock=shown)
 
     def _apply(self, changes: Iterable[NoteChange], event: Event) -> None:
         """Write the records, then move the event; after a crash in between it is applied again.

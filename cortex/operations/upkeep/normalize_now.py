@@ -22,7 +22,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.changed_pages import plan_page_updates
 from cortex.index.refresh import query_index
-from cortex.operations.capture.capture import publish_event
+from cortex.operations.capture.capture import publish_event, with_time
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.upkeep.record_lock import page_lock, record_lock
@@ -46,7 +46,7 @@ def publish_and_normalize(
 ) -> tuple[Event, NormalizeNowResult]:
     """Capture an event and normalize it at once; the event with the id and the time that it got."""
     captured = publish_event(vault, caller, event, retry_hint="run the same command again")
-    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
+    event = with_time(caller, event._replace(id=captured.id))
     return event, normalize_now(vault, caller, event)
 
 

@@ -29,21 +29,22 @@ _TICK_NS, COARSE_TICK_NS = 50_000_000, 2_000_000_000
 
 
 class BriefingKey(NamedTuple):
-    """Which briefing it is: for whom, how long, and in which working folder (a path)."""
+    """Which briefing it is: for whom, how long, in which working folder (a path) and zone (a name)."""
 
     project: str
     branch: str
     budget: int
     folder: str
+    zone: str
     all_branches: bool = False
     injected: bool = False  # cut to what hosts take
 
 
-def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
-    """The key of a session in `cwd`; `project` and `branch` as `checkout` gives them."""
-    git = checkout.find_repository(cwd)
-    folder = git[0] if git else os.path.realpath(cwd)
-    return BriefingKey(project, branch, DEFAULT_BUDGET_TOKENS, folder)
+def briefing_key(caller: Caller, project: str, branch: str) -> BriefingKey:
+    """The key of a session in the caller's folder; `project` and `branch` as `checkout` gives them."""
+    git = checkout.find_repository(caller.cwd)
+    folder = git[0] if git else os.path.realpath(caller.cwd)
+    return BriefingKey(project, branch, DEFAULT_BUDGET_TOKENS, folder, caller.zone.name)
 
 
 def requested_key(
@@ -54,7 +55,7 @@ def requested_key(
     project = project.strip().lower() or here
     # The branch of a working directory says nothing about another project.
     branch = branch.strip() or (checkout.branch_of(caller.cwd) if project == here else "")
-    key = briefing_key(caller.cwd, project, branch)
+    key = briefing_key(caller, project, branch)
     return key._replace(budget=budget, all_branches=all_branches)
 
 

@@ -7,6 +7,7 @@ Who writes at the same time as another may lose an entry: then a session is aske
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.text.days import clock
 from cortex.core.text.strings import parse_time
 from cortex.core.text.value import Any, NamedTuple
 from cortex.vault.locate import Vault
@@ -49,7 +50,7 @@ def forget(vault: Vault, session: str) -> None:
 def next_to_ask(vault: Vault, caller: Caller, project: str, but: str) -> tuple[str, str] | None:
     """The latest session of a project within two days that nobody was asked for today, not `but`, and its
     day. None for none."""
-    now, today = parse_time(caller.now) or 0, caller.now[:10]
+    now, today = parse_time(caller.now) or 0, caller.today
     due = [
         (one.last, name)
         for name, one in _STORE.read(vault).items()
@@ -57,11 +58,11 @@ def next_to_ask(vault: Vault, caller: Caller, project: str, but: str) -> tuple[s
         and now - (parse_time(one.last) or 0) <= _MAX_AGE_SECONDS
     ]  # fmt: skip
     last, name = max(due, default=("", ""))
-    return (name, last[:10]) if name else None
+    return (name, clock(last, caller.zone)[:10]) if name else None
 
 
 def mark_asked(vault: Vault, caller: Caller, session: str) -> None:
     """Note that an agent was asked for a session today. Raises `OSError`, `CortexError`."""
     waiting = dict(_STORE.read(vault))
     if one := waiting.get(session):
-        _STORE.write(vault, {**waiting, session: one._replace(asked=caller.now[:10])})
+        _STORE.write(vault, {**waiting, session: one._replace(asked=caller.today)})

@@ -48,10 +48,11 @@ export function viewOf(view, id = "", query = {}) {
 /** The page of a note: events and records alike; a session has a reader of its own. */
 export const noteAddress = (id) => viewOf("record", id);
 
-/** A moment as people say it, with the exact one in its title; a day alone is no moment. */
+/** A moment as people say it, with the exact one in its title; a day alone is no moment, and what was
+ *  written with an offset keeps its clock. */
 export function time(iso, say = sayTime) {
   const isDay = iso?.length <= 10;
-  const at = new Date(isDay ? `${iso}T00:00` : iso);
+  const at = new Date(isDay ? `${iso}T00:00` : iso?.replace(/(T.*)[+-]\d\d:\d\d$/, "$1"));
   if (!iso || Number.isNaN(at.getTime())) return iso ?? "";
   const exact = isDay ? iso : at.toLocaleString("en-GB", { dateStyle: "full", timeStyle: "short" });
   return h("time", { datetime: iso, title: exact }, isDay ? sayDay(at) : say(at));
