@@ -118,6 +118,7 @@ def steady(text: str) -> str:
     text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
     # A record that is changed within the second in which it was made has no line that says so.
     text = re.sub(r"\.md:\d+", ".md:LINE", text)
+    text = re.sub(r"(?m)\^\d{14,22}-[a-z2-7]{8}$", "^KEY", text)
     text = re.sub(r"\d{20,}|(?<=rank  )( +\d\.\d{3})", "N", text)
     text = re.sub(
         r"[\d,]+ of 1,500 tokens", "N tokens", text

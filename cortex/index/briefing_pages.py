@@ -17,6 +17,7 @@ from cortex.core.briefing.pages import (
     BriefingPage,
     ItemLine,
     ParsedPage,
+    block_key,
     parse_page,
     render_gone_page,
     render_page,
@@ -38,7 +39,9 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 _DAYS_LISTED = 14  # behind the newest line of a branch
 _SHARED_FOLDERS = ("records", "sessions")
 
-_OF_A_PAGE_RE = lazy_re(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
+_OF_A_PAGE_RE = lazy_re(
+    rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx |\^[a-z0-9-]+-[a-z2-7]{8}\r?$"
+)
 _LINK_RE = lazy_re(r"\[\[([^|\[\]]+)\|")
 _OWN_NOTE = (
     "is a note of your own where Cortex keeps a page, and stays",
@@ -106,7 +109,7 @@ class _Pages:
         existing: dict[str, tuple[BriefingPage, bytes]],
         default: str,
     ) -> None:
-        self.root = root
+        self.root, self.is_flat = root, settings.load(root).form.is_flat
         self.layout = layout_of(root)
         self.lines = by_page
         self.existing = existing  # path -> what it is, and its beginning
@@ -197,11 +200,11 @@ class _Pages:
         lines = self.lines.get(page, {})
         if page == INDEX:
             lines = lines | {item.id: item for item in index_items(self._listed, self.layout)}
-        return render_page(page, lines.values()).encode("utf-8", "replace")
+        return render_page(page, lines.values(), is_flat=self.is_flat).encode("utf-8", "replace")
 
     def _gone_text(self, page: BriefingPage) -> bytes:
         index = self._path(INDEX).removesuffix(".md")
-        return render_gone_page(page, index).encode("utf-8", "replace")
+        return render_gone_page(page, index, is_flat=self.is_flat).encode("utf-8", "replace")
 
     def _has_shrunk(self, page: BriefingPage) -> bool:
         return self.existing.get(self._path(page)) == (page, self._gone_text(page))
@@ -301,6 +304,7 @@ def _existing_lines(
     line tells its note by its id, before a dot if it is one of many, or else by its link."""
     names = {path.removesuffix(".md") for path in unread}
     names |= {os.path.basename(name) for name in names}
+    names |= {*map(block_key, names)}
     for path in there:
         try:
             parsed_page = parse_page(files.read(root, path).decode("utf-8", "replace"))

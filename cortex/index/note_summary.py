@@ -16,6 +16,7 @@ from cortex.core.minutes.note_items import (
 )
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
+from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import (
     CODE_TYPES,
     RAW_CODE,
@@ -58,12 +59,18 @@ def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
 
 
 def summarize_note(
-    path: str, data: bytes, mtime: int, zone: Zone = UTC, *, is_template: bool = False
+    path: str,
+    data: bytes,
+    mtime: int,
+    zone: Zone = UTC,
+    form: NoteForm = NESTED,
+    *,
+    is_template: bool = False,
 ) -> NoteSummary:
-    """The summary of a note, from its first megabyte and the mtime of its file in seconds. `zone` is that
-    of its days in briefings."""
+    """The summary of a note, from its first megabyte and the mtime of its file in seconds. `zone` is
+    that of its days in briefings, `form` that of its vault."""
     note = notes.read(data, path)
-    summary, scanned = _summarize(note, path, mtime, zone)
+    summary, scanned = _summarize(note, path, mtime, zone, form)
     row = summary.row
     if row.tier == TIER_TRAIL:
         return summary
@@ -87,7 +94,7 @@ def summarize_note(
 
 
 def _summarize(
-    note: notes.Note, path: str, mtime: int, zone: Zone
+    note: notes.Note, path: str, mtime: int, zone: Zone, form: NoteForm
 ) -> tuple[NoteSummary, MarkdownScan]:
     """The summary of a note, whosever it is, and what its text holds."""
     body = without_json(note.text) if _is_run(note, path) else note.text
@@ -104,7 +111,7 @@ def _summarize(
     aliases = (*note.get_list("aliases"), *note.get_list("alias"))
     own_text = note.text_below_title if from_events and body else body
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
-    source = _item_source(note, path, status, title, own_text)
+    source = _item_source(note, path, status, title, own_text, form=form)
     source = source._replace(created=clock(source.created, zone), tasks=tasks)
     if (source.status, source.type) == ("open", "action") and source.id in ticked:
         source = source._replace(status="done")  # a person ticked the last of its own tasks
@@ -166,11 +173,14 @@ def _note_row(note: notes.Note, source: ItemSource, mtime: int) -> NoteRow:
     )
 
 
-def _item_source(note: notes.Note, path: str, status: str, title: str, text: str) -> ItemSource:
+def _item_source(
+    note: notes.Note, path: str, status: str, title: str, text: str, *, form: NoteForm
+) -> ItemSource:
     """What the note's lines in briefings are made of, but for its tasks."""
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
-    project, is_record = one_line(note.get("project")), bool(note.provenance()[0])
+    project = one_line(note.usual("project", form.project))
+    is_record = bool(note.provenance()[0])
     return ItemSource(
         path=path,
         id=id_,
@@ -178,7 +188,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         title=title,
         status=status or "active",
         project=project,
-        branch=one_line(note.get("branch")),
+        branch=one_line(note.usual("branch", form.branch)),
         scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
         created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),
@@ -190,6 +200,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
         has_conflict=bool(note.fields.get("merge_conflicts")),
         is_personal=scope_of_one_person(note) == "personal",
+        has_boxes=form.is_flat,
     )
 
 

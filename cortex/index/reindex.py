@@ -50,7 +50,8 @@ class Reindexing:
     ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         """Read what has changed, by the `known` scan if its state still stands. Returns updated or
         built, the scan, and the problems of settings and repository. Without `words`, an existing full-text index stays behind."""
-        zone = settings.page_zone(self.root).name
+        said = settings.load_cached(self.root)
+        pages = f"{said.zone.name} {said.form}"
         state = None if rebuild else state_file.load_valid_state(self.folder)
         if state and known and known.state == state:
             # Nobody has read notes or settings since that scan.
@@ -61,7 +62,10 @@ class Reindexing:
         else:
             toml = briefing_cache.file_stamp(os.path.join(self.root, SETTINGS_FILE))
             exclude, engine, noted = self._load_settings()
-            if state and (choose_engine(engine), zone) != (choose_engine(state.engine), state.zone):
+            if state and (choose_engine(engine), pages) != (
+                choose_engine(state.engine),
+                state.pages,
+            ):
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
             seen = state_file.scan_notes(self.root, exclude, ignored)
@@ -90,7 +94,7 @@ class Reindexing:
         private.replace(os.path.join(self.folder, state_file.STAMPS_FILE), stamps)
         seal = state_file.compute_seal(self.folder)
         fresh = state_file.IndexState(
-            toml, exclude, seen.rule_stamps, ignored, problems, seal, engine, zone
+            toml, exclude, seen.rule_stamps, ignored, problems, seal, engine, pages
         )
         data = json.dumps({"format": state_file.FORMAT, **fresh._asdict()}).encode()
         private.replace(os.path.join(self.folder, state_file.STATE_FILE), data)
@@ -298,7 +302,8 @@ def load_note(
     text = data
     if len(data) > MAX_NOTE_BYTES:  # whole lines
         text = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-    note = summarize_note(path, text, mtime, settings.page_zone(root), is_template=is_template)
+    said = settings.load_cached(root)
+    note = summarize_note(path, text, mtime, said.zone, said.form, is_template=is_template)
     if text is not data:
         problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")  # fmt: skip
         told = (problem,) if note.row.tier != TIER_TRAIL else ()  # what Cortex writes nobody splits

@@ -38,7 +38,7 @@ class IndexState(NamedTuple):
     noted: tuple[Problem, ...]
     sealed: dict[str, str]  # file below the cache folder -> stamp
     engine: str  # as the settings ask for it
-    zone: str  # of the days in briefings
+    pages: str  # zone and form of what briefings say
 
 
 class KnownScan(NamedTuple):

@@ -6,6 +6,7 @@ import os
 import re
 from _collections_abc import Callable
 
+from cortex.core.model.note_form import FLAT_FORMAT, NESTED_FORMAT, NoteForm
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.days import UTC, Zone
@@ -16,7 +17,6 @@ from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, overrides, zones
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
 
-FORMAT_VERSION = 1
 _ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
 _EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
@@ -59,6 +59,14 @@ class Settings(NamedTuple):
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
+    format: int = NESTED_FORMAT  # of records and pages
+    project: str = ""  # of flat records that name none
+
+    @property
+    def form(self) -> NoteForm:
+        """The form in which records and pages are written."""
+        is_flat = self.format == FLAT_FORMAT
+        return NoteForm(is_flat, self.project, self.briefings_branch) if is_flat else NoteForm()
 
     def resolve_project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
@@ -124,17 +132,17 @@ def load(root: str) -> Settings:
     return said
 
 
-def page_zone(root: str) -> Zone:
-    """The zone of the days in committed pages, which is asked for each note that is read."""
+def load_cached(root: str) -> Settings:
+    """The settings, for what is asked with each note that is read."""
     with suppress(OSError):
         status = os.stat(f"{root}/{SETTINGS_FILE}")
-        return _zone_at(root, (status.st_mtime_ns, status.st_ctime_ns))
-    return UTC
+        return _load_at(root, (status.st_mtime_ns, status.st_ctime_ns))
+    return Settings()
 
 
 @cache
-def _zone_at(root: str, _stamp: tuple[int, int]) -> Zone:
-    return load(root).zone
+def _load_at(root: str, _stamp: tuple[int, int]) -> Settings:
+    return load(root)
 
 
 def _sound_table(root: str) -> dict[str, object]:
@@ -148,15 +156,15 @@ def _sound_table(root: str) -> dict[str, object]:
 def _read_table(table: dict[str, object]) -> Settings:
     """The settings that a table holds, with defaults and a problem for each that cannot be read."""
     problems: list[Problem] = []
-    version, refusal = table.get("format", FORMAT_VERSION), None
-    if version != FORMAT_VERSION:
-        message = f"format {version!r} is not the format {FORMAT_VERSION} that this program knows"
-        if type(version) is int and version > FORMAT_VERSION:
+    version, refusal = table.get("format", NESTED_FORMAT), None
+    if type(version) is not int or version not in (NESTED_FORMAT, FLAT_FORMAT):
+        message = f"format {version!r} is none of the formats 1 and 2 that this program knows"
+        if type(version) is int and version > FLAT_FORMAT:
             hint = "update cortex: this one reads the vault and keeps captures, but changes nothing"
             refusal = Problem(SETTINGS_FILE, message, hint)
             problems.append(refusal)
         else:
-            _add(problems, message, f"write format = {FORMAT_VERSION}")
+            _add(problems, message, f"write format = {FLAT_FORMAT}")
     zone = zones.find(str(named)) if (named := table.get("timezone", "")) else UTC
     if zone is None:  # two clones would write pages with different days
         hint = 'write a name of IANA, as timezone = "Europe/Berlin"; or install the package tzdata'
@@ -180,11 +188,22 @@ def _read_table(table: dict[str, object]) -> Settings:
         tuple(exclude),
         **_read_forms(table, problems),
         zone=zone or UTC,
+        format=version if version == FLAT_FORMAT else NESTED_FORMAT,
+        project=_read_project(table, problems),
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )
+
+
+def _read_project(table: dict[str, object], problems: list[Problem]) -> str:
+    """The project of flat records that name none."""
+    project = table.get("project", "")
+    if isinstance(project, str) and (not project or _PROJECT_RE.fullmatch(project)):
+        return project
+    _add(problems, "project is no name of a project", 'write project = "shop"')
+    return ""
 
 
 def _read_forms(table: dict[str, object], problems: list[Problem]) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+from cortex.core.model.note_form import FLAT_FORMAT
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.vault import files, settings
 from cortex.vault.layout import SETTINGS_FILE
 
+_FORMAT_LINE_RE = lazy_re(r"(?m)^format[ \t]*=[ \t]*1[ \t]*(?=\r?$)")
 _SECTION_HEADER_RE = lazy_re(r"[ \t]*\[[ \t]*projects[ \t]*\.[ \t]*aliases[ \t]*\][ \t]*(?:#.*)?")
 
 
@@ -88,6 +90,25 @@ def remove_alias(root: str, old: str) -> bool:
 
     by_hand = f"take the alias of {old!r} out yourself"
     return edit(root, change, lambda text: _texts_without_alias(text, old), by_hand)
+
+
+def in_flat_format(text: str, project: str) -> str:
+    """The text of settings with `format = 2`, and with the project that records need not name.
+    Raises `InvalidInputError` where these lines cannot be changed alone."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    wanted = parse_toml(text)
+    lines = [f"format = {FLAT_FORMAT}"]
+    if project and "project" not in wanted:
+        lines.append(f"project = {json.dumps(project)}")
+        wanted["project"] = project
+    wanted["format"] = FLAT_FORMAT
+    new = eol.join(lines)
+    for candidate in (_FORMAT_LINE_RE.sub(new, text, count=1), f"{new}{eol}{text}"):
+        with suppress(ValueError):
+            if parse_toml(candidate) == wanted:
+                return candidate
+    message = f"{SETTINGS_FILE} is written in a way in which its format cannot be changed alone"
+    raise InvalidInputError(message, f"write {new!r} at its beginning, then cortex upgrade")
 
 
 def _texts_with_line(text: str, line: str) -> Iterator[str]:

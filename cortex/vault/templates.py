@@ -18,7 +18,7 @@ _SEARCH_FOLDERS = (
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "templates"),
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "plugins", "claude"),  # its commands
 )
-_NAME_RE = lazy_re(r"(?:(?:agents?|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
+_NAME_RE = lazy_re(r"(?:(?:agents?|completion|prompts|commands|views)/)?[A-Za-z][a-z.-]{0,30}")
 
 _PLACEHOLDER_RE = lazy_re(r"\{\{([^{}]*)\}\}")
 _LETTERS_RE = lazy_re(r"([A-Za-z])\1*")

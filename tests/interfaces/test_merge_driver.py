@@ -107,7 +107,7 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
     }
     assert ours <= {
         "cortex.core.merge.merge_record", "cortex.core.merge.fields", "cortex.core.merge.body", "cortex.core.notes.yaml_lines",
-        "cortex.core.notes.yaml_subset", "cortex.core.text.yaml_writer", "cortex.core.model.note_status", "cortex.core.model.problem", "cortex.core.text.value", "cortex.core.text.light", "cortex.core.text.lazy_re", "cortex.interfaces.escape_terminal",
+        "cortex.core.notes.yaml_subset", "cortex.core.text.yaml_writer", "cortex.core.model.note_form", "cortex.core.model.note_status", "cortex.core.model.problem", "cortex.core.text.value", "cortex.core.text.light", "cortex.core.text.lazy_re", "cortex.interfaces.escape_terminal",
     }  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_loo
         assert [one["path"] for one in status["opposing"]["hits"]] == [path]
         page = each.read("briefings/index.md")
         assert "## Conflicts" in page
-        assert f"{id_}.conflict" in page
+        assert f"[[{id_}|" in page.partition("## Conflicts")[2].partition("## ")[0]
         problems = json.loads(cortex("doctor", "--json", cwd=each.root).stdout)["problems"]
         assert f"cortex revise {id_} --reviewed" in str(problems)
     if seen_by == "a save":

@@ -48,7 +48,7 @@ def test_pages_are_made_of_records_and_made_once(vault_from, caller):
         "briefings/index.md",
     )
     assert (
-        "- 2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: it is one file <!-- cx use-sqlite-k3f9q2 20261120100000 -->"
+        "- 2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: it is one file ^20261120100000-niw24t43"
         in text(vault, "briefings/app/decisions.md")
     )
     assert heal(vault, caller) == NOTHING

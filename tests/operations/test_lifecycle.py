@@ -425,14 +425,14 @@ def test_an_archived_record_leaves_the_briefings(
     pages = [
         path
         for path in Path(vault.root, "briefings").rglob("*.md")
-        if "cx faded " in path.read_text()
+        if "[[faded|" in path.read_text()
     ]
     assert pages
     assert lifecycle(vault, caller).problems == ()
     # On the page of its type it stands below what holds.
-    left = [path for path in pages if path.exists() and "cx faded " in path.read_text()]
+    left = [path for path in pages if path.exists() and "[[faded|" in path.read_text()]
     assert [str(path.relative_to(vault.root)) for path in left] == ["briefings/p/types/gotcha.md"]
-    assert "cx faded " in left[0].read_text().partition("## Set aside")[2]
+    assert "[[faded|" in left[0].read_text().partition("## Set aside")[2]
 
 
 def test_what_a_pass_archived_is_restored_and_stays(

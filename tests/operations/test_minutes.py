@@ -52,7 +52,7 @@ def record_with(vault: Vault, words: str) -> notes.Note:
     (data,) = (
         data
         for path, data in records(vault).items()
-        if words.encode() in data and "/meeting/" not in path
+        if words.encode() in data.lower() and "/meeting/" not in path
     )
     return notes.read(data)
 
@@ -331,7 +331,7 @@ def test_what_a_person_has_edited_stays_and_the_other_text_is_named(boiler, call
     again(boiler, caller, ("- Chidi: call the chimney sweep\n", ""))
     assert "until May" in meeting_file(boiler).read_text()
     assert record_with(boiler, "call the chimney sweep").get("status") == "open"
-    assert record_with(boiler, "until May").get("type") == "decision"
+    assert record_with(boiler, "until may").get("type") == "decision"
     (event,) = Path(boiler.root).glob("events/2026/11/20261121*.md")
     assert event.stem in meeting_file(boiler).read_text()
     assert (

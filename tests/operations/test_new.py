@@ -72,7 +72,7 @@ def test_the_properties_of_a_template_stand_beside_the_note_s_own(vault):
     assert (note.get("created"), note.updated) == ("2026-11-20T23:30:00Z",) * 2
     assert (note.get("status"), note.fields["decider"]) == ("proposed", None)
     assert note.get_list("tags") == ("db", "stack")
-    assert note.get_list("aliases") == ("Why: use Y", "ADR Why: use Y")
+    assert note.get_list("aliases") == ("ADR Why: use Y",)
     assert note.text == "\n# Why: use Y\n\nLearned: it runs.\n"
     hits = search(vault, caller(Path(vault.root)), "runs").hits
     (hit,) = (hit for hit in hits if hit.path == made.path)

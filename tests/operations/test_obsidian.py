@@ -113,8 +113,8 @@ def test_without_obsidian_the_option_says_so(tmp_path, cortex):
 
 def test_a_person_at_a_terminal_is_asked(settings, terminal):
     notes = str(settings.parent.parent)
-    assert "out of its search and graph? [y/N]" in terminal("init", notes, said="n\n")
+    assert "out of its search and graph? [Y/n]" in terminal("init", notes, said="n\n")
     assert not settings.exists()
-    terminal("init", notes, said="y\n")
+    terminal("init", notes, said="\n")  # a mere return
     assert "events/" in settings.read_text()
-    assert "[y/N]" not in terminal("init", notes, said="y\n")
+    assert "[Y/n]" not in terminal("init", notes, said="y\n")

@@ -135,7 +135,8 @@ def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(tmp_pa
     if adopted:
         (tmp_path / "v/mine.md").write_text("Mine.\n")
     made = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "v")).root)
-    said = made.git("check-attr", "merge", "mine.md", "records/decision/x.md")
+    folder = "cortex/" if adopted else ""
+    said = made.git("check-attr", "merge", "mine.md", f"{folder}records/decision/x.md")
     assert ("mine.md: merge: unspecified" in said) == adopted
     assert "x.md: merge: cortex-record" in said
 
@@ -273,7 +274,15 @@ def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(tmp_path, k
     assert "mine.md" in done.left
     names = set(run_git(top, "log", f"{start}..", "--format=", "--name-only").split())
     folder = "notes/" if kind == "below" else ""
-    ours = ("records/", "briefings/", "cortex.toml", ".gitattributes", ".cortex-project")
+    ours = (
+        "cortex/",
+        "records/",
+        "briefings/",
+        "views/",
+        "cortex.toml",
+        ".gitattributes",
+        ".cortex-project",
+    )
     assert names
     assert all(name.removeprefix(folder).startswith(ours) for name in names), names
     assert " M README.md" in run_git(top, "status", "--porcelain")

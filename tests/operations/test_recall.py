@@ -459,13 +459,13 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
     heal(vault, caller)
     assert (
         plan.read_text().index("## Open")
-        < plan.read_text().index("call-abcdef")
+        < plan.read_text().index("[[records/a|")
         < plan.read_text().index("## Done")
     )
     assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
     git(vault.root, "add", "daily.md")
     heal(vault, caller)
-    assert plan.read_text().index("## Done") < plan.read_text().index("call-abcdef")
+    assert plan.read_text().index("## Done") < plan.read_text().index("[[records/a|")
 
 
 @pytest.mark.parametrize("asked", ["path:\udcffx", "branch:\udcffx", "\udcffx", "tag:\udcffx"])

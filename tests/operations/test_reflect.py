@@ -89,7 +89,7 @@ def test_a_note_in_two_files_and_one_without_an_id_keep_no_reflection_from_being
     text = Path(saved.file).read_text()
     assert "# #42 is mended" in text
     assert record.stem not in text
-    assert "\nproject:" not in text  # it is of all of them
+    assert "\nproject: false\n" in text  # it is of all of them
     assert "session-s1" in text
 
 

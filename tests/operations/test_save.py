@@ -98,8 +98,8 @@ def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex):
     text = Path(vault.root, saved["path"]).read_text()
     stamp = events.time_of_id(saved["event"])
     assert text == (
-        f"---\nid: {saved['id']}\ntype: decision\nproject: p\ntags: [index, area/db]\naliases: [Keep the index outside]\n"
-        f'created: {stamp}\nconfidence: 0.8\npriority: 7\nprovenance:\n  events: ["[[{saved["event"]}]]"]\n  session: s 1\n---\n\n'
+        "---\ntype: decision\nproject: p\ntags: [index, area/db]\n"
+        f'created: {stamp}\nconfidence: 0.8\npriority: 7\nevents: ["[[{saved["event"]}]]"]\nsession: s 1\nid: {saved["id"]}\n---\n\n'
         "# Keep the index outside\n\n**What.** Cache it\n\n**Why.** pickles\n\n**Where.** `places.py`\n\n**Learned.** trust nothing\n"
     )
     (event,) = kept(vault)
@@ -233,7 +233,7 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
         file.read_text()
         .replace("first", f"first, and my own words {AWS}")
         .replace("# One", "# Mine")
-        .replace("aliases:", "reviewed: Ada\naliases:")
+        .replace("created:", "reviewed: Ada\ncreated:")
     )
     again = put("Two", topic="pattern/x", body="second")
     held = note(vault, saved.path)
@@ -495,7 +495,7 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, t
         capture(vault, tick(), f"said at {other}", type=other, session="s1")
     assert not normalize(vault, tick()).failed
     (session,) = Path(vault.root, "sessions").rglob("*.md")
-    assert session.read_text().count("[[2026") == 4
+    assert session.read_text().partition("## Events")[2].count("[[2026") == 4
 
 
 def cloned(vault: Vault, git, cortex) -> Vault:
@@ -807,7 +807,7 @@ def test_what_a_hand_related_stays_when_a_save_adds_a_relation(put, vault):
     first, source = (put("One", topic="decision/x"), put("Source"))
     file = Path(vault.root, first.path)
     hand = '  - "[[my-own-plan]]"\n  - {kind: refines, to: "[[other]]", why: because}\n'
-    file.write_text(file.read_text().replace("provenance:\n", f"relations:\n{hand}provenance:\n"))
+    file.write_text(file.read_text().replace("events:", f"relations:\n{hand}events:"))
     put("Two", topic="decision/x", derived_from=(source.id,))
     assert f"relations:\n{hand}" in file.read_text()
     assert f'derived_from: ["[[{source.id}]]"]\n' in file.read_text()
@@ -851,9 +851,7 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
     named = {"topic": "decision/x"} if topical else {"body": "Equal text"}
     first = put("One", **named)
     file = Path(vault.root, first.path)
-    file.write_text(
-        file.read_text().replace("provenance:\n", f"mine: {'x' * 65_000}\nprovenance:\n")
-    )
+    file.write_text(file.read_text().replace("events:", f"mine: {'x' * 65_000}\nevents:"))
     before = file.read_bytes()
     with pytest.raises(
         CortexError,

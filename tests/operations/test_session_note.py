@@ -117,7 +117,6 @@ def test_a_note_keeps_its_file_when_its_title_gets_better_and_its_links_are_not_
     assert session_files(vault) == [file]
     text = file.read_text()
     assert 'title: "Carts: kept, then mailed"\n' in text
-    assert 'aliases: ["Carts: kept, then mailed"]\n' in text
     linked = [line[4:].partition("|")[0] for line in text.splitlines() if line.startswith("- [[")]
     assert linked
     assert set(linked) <= {path.stem for path in Path(vault.root, "records").rglob("*.md")}

@@ -63,7 +63,7 @@ def test_a_verb_that_writes_refuses_a_newer_format(used, cortex, git, words) -> 
     before, head = _bytes_of(used.root, "inbox/"), git(used.root, "rev-parse", "HEAD")
     done = cortex(*words)
     assert done.returncode == 2, done.stdout
-    assert "format 99 is not the format 1" in done.stderr
+    assert "format 99 is none of the formats 1 and 2" in done.stderr
     assert f"{used.root}/cortex.toml" in done.stderr
     assert "update cortex" in done.stderr
     assert _bytes_of(used.root, "inbox/") == before
@@ -211,7 +211,7 @@ def test_hooks_stay_off_as_a_line_of_broken_settings_says(vault, text, enabled) 
 def test_a_format_that_is_none_stops_nothing(used, cortex, value) -> None:
     Path(used.root, "cortex.toml").write_text(f"format = {value}\n")
     if value != "true":
-        assert "write format = 1" in cortex("search", "zebra").stdout
+        assert "write format = 2" in cortex("search", "zebra").stdout
     assert cortex("save", "Two").returncode == 0
 
 

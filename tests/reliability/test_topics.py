@@ -179,10 +179,10 @@ def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(orde
     ]
     sync_until_equal(*(every[place] for place in order))
     assert every[0].path.read_text() == (
-        f"---\nid: {ID}\ntype: decision\nproject: shop\nbranch: main\ntopic: decision/storage\n"
-        f"tags: [a, t0, t1, t2]\naliases: [Title 2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nprovenance:\n  events:\n"
-        + "".join(f'    - "[[{one.event}]]"\n' for one in (first, *saved))
-        + "merge_conflicts:\n  - {field: text}\n---\n\n# Title 2\n\ntext 2\n"
+        f"---\ntype: decision\nproject: shop\ntopic: decision/storage\n"
+        f"tags: [a, t0, t1, t2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nevents: ["
+        + ", ".join(f'"[[{one.event}]]"' for one in (first, *saved))
+        + f"]\nmerge_conflicts:\n  - {{field: text}}\nid: {ID}\n---\n\n# Title 2\n\ntext 2\n"
     )
     assert sorted(every[1].texts().values()) == ["begun", "text 0", "text 1", "text 2"]
 

@@ -26,6 +26,7 @@ from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, short
 from cortex.core.text.value import NamedTuple
 
 INDEX = BriefingPage("index")
+OPEN_BOX, TICKED_BOX = "[ ] ", "[x] "
 _RECENT_SECTIONS = {
     "session": "Recent sessions", "meeting": "Recent meetings", "preference": "Rules",
 }  # fmt: skip
@@ -60,6 +61,7 @@ class ItemSource(NamedTuple):
     is_record: bool = False  # rather than a note of a person's own
     has_conflict: bool = False  # that a merge has left to a person
     is_personal: bool = False
+    has_boxes: bool = False  # what is to be done has a box to be ticked, as in format 2
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
@@ -129,7 +131,13 @@ def index_items(pages: Iterable[BriefingPage], layout: Layout) -> Iterator[ItemL
 
 
 def _make_item(
-    note: ItemSource, section: str, marks: list[str], reason: str, *, before: str = ""
+    note: ItemSource,
+    section: str,
+    marks: list[str],
+    reason: str,
+    *,
+    before: str = "",
+    box: str = "",
 ) -> ItemLine:
     date = note.created[:10] if _DATE_RE.fullmatch(note.created) else ""
     text = f"{date} {_wikilink(note)}".strip()
@@ -138,7 +146,8 @@ def _make_item(
     if reason and reason.casefold() != note.title.casefold():
         text += f": {reason}"
     order = f"{before}{_date_digits(note.created) or '0'}"
-    return ItemLine(_item_token(note.id), section, order, _sanitize_item_text(text))
+    box = box if note.has_boxes else ""
+    return ItemLine(item_token(note.id), section, order, box + _sanitize_item_text(text))
 
 
 def _plan_page_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
@@ -150,26 +159,29 @@ def _plan_page_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]
     elif not is_action and note.tasks:
         yield from ((page, item) for item in _step_items(note))
     elif note.status in DONE_STATUSES:
-        yield page, _make_item(note, "Done", [owner], "")
+        yield page, _make_item(note, "Done", [owner], "", box=TICKED_BOX)
     else:
         marks = [owner, f"due {note.due}" if is_action and note.due else ""]
         order = (_date_digits(note.due) if is_action else "") or "99999999"
-        yield page, _make_item(note, "Open", marks, "", before=order)
+        yield page, _make_item(note, "Open", marks, "", before=order, box=OPEN_BOX)
         if is_action:
-            yield INDEX, _make_item(note, OPEN_ACTIONS, [note.project, *marks], "", before=order)
+            marks = [note.project, *marks]
+            yield INDEX, _make_item(note, OPEN_ACTIONS, marks, "", before=order, box=OPEN_BOX)
 
 
 def _step_items(note: ItemSource) -> Iterator[ItemLine]:
     seen: set[str] = set()
     for task in note.tasks:
-        key = short_hash(one_line(task.text), 8)
-        if key in seen:
+        token = step_token(note.id, task.text)
+        if token in seen:
             continue
-        seen.add(key)
+        seen.add(token)
         section, before = ("Done", "") if task.done else ("Open", "99999999")
         order = f"{before}{_date_digits(note.created) or '0'}.{task.line:05}"
         text = f"{shorten(task.text, MAX_REASON_CHARACTERS)} ({_wikilink(note)})"
-        yield ItemLine(f"{_item_token(note.id)}.{key}", section, order, _sanitize_item_text(text))
+        box = (TICKED_BOX if task.done else OPEN_BOX) if note.has_boxes else ""
+        text = box + _sanitize_item_text(text)
+        yield ItemLine(token, section, order, text)
 
 
 def _wikilink(note: ItemSource) -> str:
@@ -188,7 +200,10 @@ def _link_title(title: str) -> str:
 def move_to_done(line: ItemLine) -> ItemLine:
     """An open action's line on its page once the task in its meeting's minutes is ticked."""
     # Without the date by which it is due.
-    return line._replace(section="Done", order=line.order[8:])
+    text = (
+        line.text.replace(OPEN_BOX, TICKED_BOX, 1) if line.text.startswith(OPEN_BOX) else line.text
+    )
+    return line._replace(section="Done", order=line.order[8:], text=text)
 
 
 def _date_digits(text: str) -> str:
@@ -196,7 +211,12 @@ def _date_digits(text: str) -> str:
     return re.sub(r"\D", "", text)[:14] if _DATE_RE.fullmatch(text) else ""
 
 
-def _item_token(id_: str) -> str:
+def step_token(id_: str, step: str) -> str:
+    """The id of the line of a step of a plan."""
+    return f"{item_token(id_)}.{short_hash(one_line(step), 8)}"
+
+
+def item_token(id_: str) -> str:
     """An id as an item carries it: one word."""
     is_token = _TOKEN_RE.fullmatch(id_) and "--" not in id_
     return id_ if is_token else f"{slugify(id_)}-{short_hash(id_)}"

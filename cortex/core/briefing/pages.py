@@ -11,13 +11,21 @@ from collections.abc import Iterable
 from cortex.core.notes.yaml_subset import parse_value
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 
 # Of the pages' form, with what `item_lines` and `excerpt` say: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 10
-_ITEM_RE = lazy_re(r"- (.*) <!-- cx (\S+) (\S+) -->")
+GENERATOR_VERSION = 11
+# Of pages in the form of format 1, where a comment on each line holds its id and order.
+_COMMENTED_VERSION = 10
+_COMMENTED_ITEM_RE = lazy_re(r"- (.*) <!-- cx (\S+) (\S+) -->")
+_ITEM_RE = lazy_re(r"- (.*) \^([a-z0-9-]{0,120}-)?([a-z2-7]{8})")
+_KEY_RE = lazy_re(r"[a-z2-7]{8}")
+# Other programs may add to a line of a task, as the day on which it was done.
+_BOX_RE = lazy_re(r"[-*+] \[([ xX])\] ")
+_KEY_AT_END_RE = lazy_re(r" \^(?:[a-z0-9-]{1,120}-)?([a-z2-7]{8})(?=\s|$)")
 _HEADER_FIELD_RE = lazy_re(r"(page|project|branch|name|generator): (.*)")
 
 
@@ -38,7 +46,8 @@ class PageKind(NamedTuple):
     sections: tuple[PageSection, ...]
 
 
-SET_ASIDE, OPEN_ACTIONS, DAILY_NOTES = "Set aside", "Open actions", "Daily notes"  # sections
+OPEN, DONE, SET_ASIDE, OPEN_ACTIONS = "Open", "Done", "Set aside", "Open actions"  # sections
+DAILY_NOTES = "Daily notes"
 _EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
 PAGE_KINDS = {
     "decisions": PageKind(
@@ -53,7 +62,7 @@ PAGE_KINDS = {
         "Plan",
         f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}",
         (
-            PageSection("Open", newest_first=False), PageSection("Done"),
+            PageSection(OPEN, newest_first=False), PageSection(DONE),
             PageSection(SET_ASIDE, hides_if_empty=True),
         ),
     ),
@@ -107,7 +116,8 @@ class BriefingPage(NamedTuple):
 
 
 class ItemLine(NamedTuple):
-    """One line of a page. `id` and `order` hold no blanks; `text` is one line of markdown."""
+    """One line of a page. `id` and `order` hold no blanks; `text` is one line of markdown, with the
+    box of a task. As read from a page with block ids, the id is its `block_key`."""
 
     id: str
     section: str
@@ -122,11 +132,19 @@ class ParsedPage(NamedTuple):
     page: BriefingPage | None
     items: tuple[ItemLine, ...]
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether its lines have block ids."""
+        return self.generator_version > _COMMENTED_VERSION
 
-def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
-    """The page's text: the same for the same items in any order."""
+
+def render_page(page: BriefingPage, items: Iterable[ItemLine], *, is_flat: bool = False) -> str:
+    """The page's text: the same for the same items in any order. In the form of format 2 each line
+    ends in a block id, made of its order and id, else in a comment."""
     kind = PAGE_KINDS[page.kind]
-    lines = [*_header_lines(page), kind.introduction]
+    lines = [*_header_lines(page, is_flat=is_flat), kind.introduction]
+    if is_flat:
+        items = (one._replace(id=block_key(one.id), order=_block_order(one.order)) for one in items)
     by_section: dict[str, list[ItemLine]] = {}
     for item in items:
         by_section.setdefault(item.section, []).append(item)
@@ -137,24 +155,50 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
         if not shown and section.hides_if_empty:
             continue
         lines += ["", *([f"## {section.title}", ""] if section.title else [])]
-        listed = [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown]
+        end = " ^{}-{}" if is_flat else " <!-- cx {1} {0} -->"
+        listed = [f"- {item.text}{end.format(item.order, item.id)}" for item in shown]
         lines += listed or ["Nothing yet."]
     return "\n".join([*lines, ""])
 
 
-def render_gone_page(page: BriefingPage, index: str) -> str:
+def block_key(id_: str) -> str:
+    """By what a line with this id is known on a page: itself if it is one."""
+    return id_ if _KEY_RE.fullmatch(id_) else short_hash(id_, 8)
+
+
+def page_ticks(text: str) -> dict[str, bool]:
+    """Key of a line -> True for a ticked box among what is open, False for an open one among what
+    is done: Cortex writes neither, so a person did."""
+    ticks = dict[str, bool]()
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        elif box := _BOX_RE.match(line):
+            done = box[1] != " "
+            if done != (section == DONE) and section in (OPEN, OPEN_ACTIONS, DONE):
+                ticks |= dict.fromkeys(_KEY_AT_END_RE.findall(line)[-1:], done)
+    return ticks
+
+
+def _block_order(order: str) -> str:
+    """An order as a block id may hold it."""
+    return order if order.isalnum() and order.isascii() else slugify(order, 100)
+
+
+def render_gone_page(page: BriefingPage, index: str, *, is_flat: bool = False) -> str:
     """The text of the page of a branch that is gone; `index` is the name of the index page."""
     gone = f"This branch is gone; its records are in the pages that [[{index}|the index]] lists."
-    return "\n".join([*_header_lines(page), gone, ""])
+    return "\n".join([*_header_lines(page, is_flat=is_flat), gone, ""])
 
 
-def _header_lines(page: BriefingPage) -> list[str]:
+def _header_lines(page: BriefingPage, *, is_flat: bool) -> list[str]:
     name_key = "branch" if page.kind == "branch" else "name"
     fields = {"type": "briefing", "page": page.kind, "project": page.project, name_key: page.name}
     title = " of ".join(part for part in (heading_of(page), page.project) if part)
     return [
         *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
-        f"generator: {GENERATOR_VERSION}",
+        f"generator: {GENERATOR_VERSION if is_flat else _COMMENTED_VERSION}",
         "---",
         f"# {break_comments(' '.join(title.split()))}",  # no item, and no comment
         "",
@@ -175,6 +219,8 @@ def parse_page(text: str) -> ParsedPage:
     section = ""
     for line in text.splitlines():
         if item := _ITEM_RE.fullmatch(line):
+            items.append(ItemLine(item[3], section, (item[2] or "").rstrip("-"), item[1]))
+        elif item := _COMMENTED_ITEM_RE.fullmatch(line):
             items.append(ItemLine(item[2], section, item[3], item[1]))
         elif line.startswith("## "):
             section = line[3:]
@@ -206,11 +252,23 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
             (side.generator_version, data) for side, data in zip(sides, (ours, theirs), strict=True)
         )[1]
     versions = (parse_page(base.decode("utf-8", "replace")), *sides)
-    was, one, other = ({item.id: item for item in version.items} for version in versions)
+    is_flat = any(side.is_flat for side in sides)
+    was, one, other = (_items_by_id(version, is_flat=is_flat) for version in versions)
     keys = sorted({*one, *other})
     merged = (_merge_item(was.get(key), one.get(key), other.get(key)) for key in keys)
     # A header may ask for half a character.
-    return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
+    text = render_page(max(pages), filter(None, merged), is_flat=is_flat)
+    return text.encode("utf-8", "replace")
+
+
+def _items_by_id(page: ParsedPage, *, is_flat: bool) -> dict[str, ItemLine]:
+    """The items of a page by their ids, which in the form of format 2 are keys of blocks."""
+    if not is_flat or page.is_flat:
+        return {item.id: item for item in page.items}
+    return {
+        block_key(item.id): item._replace(id=block_key(item.id), order=_block_order(item.order))
+        for item in page.items
+    }
 
 
 def _merge_item(

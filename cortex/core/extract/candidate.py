@@ -60,16 +60,17 @@ def id_of_text(project: str, scope: str, type_: str, body: str) -> str:
 
 def make_title(text: str) -> str:
     """`text` as a title: short, capitalized unless its first word is a name such as `iPhone`."""
-    return _capitalize(shorten(text, TITLE_LIMIT))
+    return capitalize(shorten(text, TITLE_LIMIT))
 
 
 def _tidy_sentence(text: str) -> str:
     line = one_line(text).rstrip(" ,;:")
     if line.endswith(".") and not line.endswith(".."):
         line = line[:-1]
-    return _capitalize(line)
+    return capitalize(line)
 
 
-def _capitalize(text: str) -> str:
+def capitalize(text: str) -> str:
+    """`text` with a capital, unless its first word is a name such as `iPhone`."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first.islower() and first.isalpha() else text

@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias, TypeVar
 
+from cortex.core.model.note_form import EVENTS, LAYER, PROVENANCE, SESSION, event_links
 from cortex.core.model.note_status import KEY_ORDER, PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
 from cortex.core.text.value import NamedTuple
-from cortex.core.text.yaml_writer import flow_text, scalar
+from cortex.core.text.yaml_writer import field_lines, flow_text, scalar
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
@@ -23,10 +24,10 @@ LOST_TEXT = "text"  # what an entry names where a topic's text lost to a later o
 IMMUTABLE_KEYS = ("id", "type")
 # What one event alone can say of a topic's record: it stands and falls with the text, as in
 # `core/normalize/topic_upsert.py`.
-_KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session")
+_KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session", SESSION)
 _LATEST_TIME_KEYS = ("updated", "modified", "reviewed_at")
 _EARLIEST_TIME_KEYS = ("created",)
-_SORTED_LIST_KEYS = ("provenance.events",)
+_SORTED_LIST_KEYS = ("provenance.events", EVENTS)
 _REQUIRED_KEYS = ("type", "title")
 # What verbs write beside a status (`edit.set_inactive_status`): if both sides changed the status,
 # these come from the side whose status stands.
@@ -142,10 +143,33 @@ def add_conflict_entries(block: FieldTexts, conflicts: list[dict[str, str]]) -> 
             known.add(name)
             lines.append(f"- {flow_text(node)}\n")
     below = "".join(f"  {line}" for item in lines for line in split_lines(item))
-    merged = {key: chunk for key, chunk in block.items() if key != TAIL_KEY}
+    last = {key: block[key] for key in (("id",) if is_flat(block) else ()) if key in block}
+    last |= {TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {}
+    merged = {key: chunk for key, chunk in block.items() if key not in last}
     above = existing.comments_above if existing else ""
     merged[CONFLICTS_KEY] = FieldText(above, f"{CONFLICTS_KEY}:\n{below}")
-    return merged | ({TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {})
+    return merged | last
+
+
+def is_flat(block: FieldTexts | None) -> bool:
+    """Whether the fields are of a flat record (`core/model/note_form.py`)."""
+    return bool(block) and EVENTS in block and PROVENANCE not in block  # type: ignore[operator]
+
+
+def flattened(block: FieldTexts) -> FieldTexts:
+    """The fields of a nested record as a flat one has them, its events as links; as they are where
+    its provenance is none that Cortex writes."""
+    chunk = block.get(PROVENANCE)
+    value = yaml_subset.parse_value(PROVENANCE, chunk.text) if chunk else None
+    if value is None or value.kind != "map" or value.entries.keys() - {EVENTS, SESSION, LAYER}:
+        return block
+    origin = dict(value.entries)
+    events = yaml_subset.parse_value(EVENTS, origin[EVENTS].text) if EVENTS in origin else None
+    if events and all(isinstance(item.node, str) for item in events.items):
+        links = event_links(str(item.node).strip("[]") for item in events.items)
+        origin[EVENTS] = FieldText("", "".join(f"{line}\n" for line in field_lines(EVENTS, links)))
+    last = {key: block[key] for key in ("id", TAIL_KEY) if key in block}
+    return {key: block[key] for key in block if key not in (*last, PROVENANCE)} | origin | last
 
 
 def _merge_key_order(base: FieldTexts, newer: FieldTexts, older: FieldTexts) -> list[str]:
@@ -172,14 +196,16 @@ def _merge_key_order(base: FieldTexts, newer: FieldTexts, older: FieldTexts) -> 
 def _is_standard_order(block: FieldTexts) -> bool:
     """Whether nobody has put the keys into an order of their own."""
     keys = [key for key in block if key in KEY_ORDER]
-    return keys == [key for key in KEY_ORDER if key in block]
+    return keys == [key for key in _standard_order(keys) if key in block]
 
 
 def _standard_order(keys: list[str]) -> list[str]:
     """The standard order of keys, for topics begun on two clones: the same whoever merges."""
+    last = ["id"] if "id" in keys and EVENTS in keys and PROVENANCE not in keys else []
     return [
-        *(key for key in KEY_ORDER if key in keys),
+        *(key for key in KEY_ORDER if key in keys and key not in last),
         *sorted(key for key in keys if key not in KEY_ORDER and key != TAIL_KEY),
+        *last,
         TAIL_KEY,
     ]
 

@@ -54,7 +54,9 @@ class _TopicWinner(NamedTuple):
     lost: str = ""
 
 
-_EXTRACTED = "\n  layer: "  # in the provenance of a record that rules found in a session
+_EXTRACTED = re.compile(
+    r"(?m)^(?:  )?layer: "
+)  # in the provenance of a record that rules found in a session
 
 
 class _RecordSide(NamedTuple):
@@ -112,6 +114,12 @@ def merge_record(
             names = sorted(side.id or "a note without an id" for side in (one, two))
             what = _TWO_NOTES.format(*names)
             return MergedRecord(ours, is_clean=False, decisions=(what,), are_two_notes=True)
+    if any(fields.is_flat(side.fields) for side in (one, two)):
+        # One clone has its records in the new form already.
+        was, one, two = (
+            side._replace(fields=side.fields and fields.flattened(side.fields))
+            for side in (was, one, two)
+        )
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
@@ -198,7 +206,9 @@ def _merge_text(
         ledger.leaves_out_text = lost.parts.body not in (kept.parts.body, was.parts.body)
         if ledger.leaves_out_text:
             # What was found in agents' sessions nobody has said, and nobody need look at.
-            ledger.has_lost_text = not all(_EXTRACTED in one.frontmatter for one in (kept, lost))
+            ledger.has_lost_text = not all(
+                _EXTRACTED.search(one.frontmatter) for one in (kept, lost)
+            )
             ledger.decisions.append(
                 f"text: kept {latest.kept}, not {latest.lost}: both sides saved {newer.topic!r}"
             )
@@ -312,7 +322,8 @@ def _provenance_events(side: _RecordSide) -> set[str]:
     """The ids of the events that a note names as where it came from."""
     field = side.fields.get("provenance") if side.fields else None
     block = yaml_subset.parse_value("provenance", field.text) if field else None
-    field = block.entries.get("events") if block else None
+    entries = side.fields if fields.is_flat(side.fields) else block and block.entries
+    field = entries.get("events") if entries else None
     events = yaml_subset.parse_value("events", field.text) if field else None
     items = events.items if events else ()
     return {item.node.strip("[]") for item in items if isinstance(item.node, str)}

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from cortex.core.extract.candidate import TITLE_LIMIT, make_title
+from cortex.core.extract.candidate import TITLE_LIMIT, capitalize, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.markdown.scan import scan
 from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, regex_of, section_kind
@@ -22,10 +22,17 @@ from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
 from cortex.core.minutes.task_signs import opened, ticked
+from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import edit, note as notes
-from cortex.core.notes.edit import normalized_body, with_fields, with_relation, with_title
+from cortex.core.notes.edit import (
+    normalized_body,
+    with_body,
+    with_fields,
+    with_relation,
+    with_title,
+)
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import redact
 from cortex.core.text.lazy_re import lazy_re
@@ -57,7 +64,12 @@ class MinutesLine(NamedTuple):
 
     @property
     def digest(self) -> str:
-        return short_hash("\n".join(self))
+        return short_hash("\n".join(self.capitalized))
+
+    @property
+    def capitalized(self) -> MinutesLine:
+        """The line as a title says it."""
+        return self._replace(text=capitalize(self.text))
 
 
 def outcomes_in_order(meeting: MeetingMinutes) -> list[Outcome]:
@@ -127,23 +139,28 @@ def _line_of(one: Outcome) -> MinutesLine:
 
 
 def _line_in(note: Note) -> MinutesLine:
-    """The line that a record holds: its first paragraph below the title, quoted or not."""
-    text = re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip().removeprefix("> ")
+    """The line that a record holds: its first paragraph below the title, quoted or not; of a flat
+    one the quote, else its title."""
+    text = re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip()
+    text = note.title if note.is_flat and not text.startswith("> ") else text.removeprefix("> ")
     return MinutesLine(note.get("type"), text, note.get("owner"), note.get("due"))
 
 
 def _is_of_line(note: Note, slug: str, line: MinutesLine) -> bool:
     """True if a record says the same as a line, or is that of a line with its words."""
     own = _line_in(note)
-    return own.kind == line.kind and (own.text == line.text or slug == slugify(line.text))
+    is_said = capitalize(own.text) == capitalize(line.text)
+    return own.kind == line.kind and (is_said or slug == slugify(line.text))
 
 
-def reread_versions(meeting: Note, bases: Sequence[Record], children: Mapping[str, Note]) -> Reread:
+def reread_versions(
+    meeting: Note, bases: Sequence[Record], children: Mapping[str, Note], form: NoteForm = NESTED
+) -> Reread:
     """The changes that a `meeting` asks for that was edited, or captured again: `bases` are its records
     as each of its events made it, oldest first. It becomes its last version unless somebody has
     edited one before; that stays then, and says so."""
     made = [records_of_minutes(base)[0] for base in bases]
-    bodies = [notes.read(compose_record(one).encode()).body for one in made]
+    bodies = [_note_of(one, form).body for one in made]
     mine = without_ticks(meeting.body)
 
     def distance(at: int) -> tuple[int, int]:
@@ -151,17 +168,21 @@ def reread_versions(meeting: Note, bases: Sequence[Record], children: Mapping[st
 
     held, last = min(range(len(bases)), key=distance), len(bases) - 1
     if held == last:
-        return reread(meeting, bases[last], children, {})
+        return reread(meeting, bases[last], children, {}, form=form)
     if mine != without_ticks(bodies[held]):
         return reread(
-            edit.with_lost_text(meeting, bases[last].events[0]), bases[held], children, {}
+            edit.with_lost_text(meeting, bases[last].events[0]),
+            bases[held],
+            children,
+            {},
+            form=form,
         )
     revised = meeting._replace(body=bodies[last])
     if meeting.get_list("attendees") == made[held].attendees:
         revised = with_fields(revised, {"attendees": made[last].attendees})
     why = f"the minutes as they were captured again no longer tell it: {bases[last].events[0]}"
     aside = {"archived_at": bases[last].created, "archived_because": why}
-    done = reread(revised, bases[last]._replace(body=bases[held].body), children, aside)
+    done = reread(revised, bases[last]._replace(body=bases[held].body), children, aside, form=form)
     for id_ in done_action_ids(meeting, scan(meeting.text, meeting.body_start_line)):
         if child := done.changed.get(id_) or children.get(id_):
             ticked = with_tick(done.meeting, id_, child, done=True)
@@ -193,11 +214,16 @@ def _lines_said(text: str) -> list[str]:
 
 
 def reread(
-    meeting: Note, base: Record, children: Mapping[str, Note], aside: Mapping[str, str]
+    meeting: Note,
+    base: Record,
+    children: Mapping[str, Note],
+    aside: Mapping[str, str],
+    *,
+    form: NoteForm,
 ) -> Reread:
     """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
     made it; `children` are those of its records that exist. What minutes that were captured again
-    no longer tell gets the fields `aside`, if there are any."""
+    no longer tell gets the fields `aside`, if there are any; `form` is that of new records."""
     original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
     # What a person writes into a note stays there as it is; what is made of it is committed for all.
     day, people = meeting.get("date"), meeting.get_list("attendees")
@@ -228,9 +254,9 @@ def reread(
         if id_ := record_of(line) or _most_similar(line, unlike):
             note = free.pop(id_)
             as_read = _is_as_read(note, original)
-            if as_read and _line_in(note) != line:
+            if as_read and _line_in(note).capitalized != line.capitalized:
                 result.changed[id_] = _with_line(note, line)
-            elif not as_read and _line_in(note).text != line.text:
+            elif not as_read and capitalize(_line_in(note).text) != capitalize(line.text):
                 continue  # a person's words stay
             if slugs[id_] != slugify(line.text):
                 result = result._replace(meeting=_with_alias(result.meeting, id_, line.text))
@@ -239,11 +265,9 @@ def reread(
         id_ = record_id(line.text, f"{meeting_id}/{line.kind}/{line.text}")
         if id_ not in slugs and id_ not in result.created:  # else somebody has removed it
             record = outcome_record(base, one, id_, meeting_id, minutes)
-            note = notes.read(compose_record(record).encode())
-            note = with_fields(note, {_DIGEST_KEY: line.digest})
+            note = with_fields(_note_of(record, form), {_DIGEST_KEY: line.digest})
             result.created[id_] = record, notes.write(note)
-            linked = with_relation(result.meeting, "source_of", id_)
-            result = result._replace(meeting=linked)
+            result = result._replace(meeting=with_relation(result.meeting, "source_of", id_))
     for id_, note in free.items() if aside else ():
         is_plain = note.get("status") in ("", "open") and len(note.get_list("derived_from")) < 2
         if is_plain and _is_as_read(note, original):
@@ -257,13 +281,21 @@ def _likeness(one: str, other: str) -> float:
     return 2 * (words & others).total() / (words.total() + others.total())
 
 
+def _note_of(record: Record, form: NoteForm) -> Note:
+    return notes.read(compose_record(record, form).encode())
+
+
 def _most_similar(line: MinutesLine, records: Mapping[str, Note]) -> str:
     """The id of the record whose words are most like those of an edited line, if enough are."""
 
     def likeness(id_: str) -> float:
         text = _line_in(records[id_]).text
         # It may have been read while somebody was still writing it.
-        return 1.0 if line.text.startswith(text) else _likeness(line.text, text)
+        return (
+            1.0
+            if capitalize(line.text).startswith(capitalize(text))
+            else _likeness(line.text, text)
+        )
 
     alike = [id_ for id_, note in records.items() if note.get("type") == line.kind]
     best = max(alike, key=lambda id_: (likeness(id_), id_), default="")
@@ -274,7 +306,10 @@ def _is_as_read(note: Note, original: Counter[MinutesLine]) -> bool:
     """True if nobody has changed a record since its line was last read."""
     own, digest = _line_in(note), note.get(_DIGEST_KEY)
     is_current = note.get("status").lower() not in SET_ASIDE_STATUSES
-    as_read = own.digest == digest if digest else own in original
+    digests = own.digest, short_hash("\n".join(own))  # of now, and of earlier versions
+    as_read = (
+        digest in digests if digest else own.capitalized in {line.capitalized for line in original}
+    )
     return as_read and is_current and note.title == make_title(own.text)
 
 
@@ -284,7 +319,12 @@ def _with_line(note: Note, line: MinutesLine) -> Note:
     body = note.body.replace(b"\n> " + before + b"\n", b"\n> " + after + b"\n", 1)
     if body == note.body:  # as earlier versions wrote it
         body = body.replace(b"\n" + before + b"\n", b"\n" + after + b"\n", 1)
+    needs_quote = (
+        note.is_flat and body == note.body and make_title(line.text) != capitalize(line.text)
+    )
     note = with_title(note._replace(body=body), make_title(line.text))
+    if needs_quote:  # the title alone said it, and now it is cut
+        note = with_body(note, f"> {line.text}\n\n{normalized_body(note)}")
     fields = {_DIGEST_KEY: line.digest}
     if line.kind == "action":
         fields |= {"owner": line.owner, "due": line.due}

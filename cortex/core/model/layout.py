@@ -7,6 +7,7 @@ from cortex.core.text.value import NamedTuple
 
 SETTINGS_FILE = "cortex.toml"
 BRIEFINGS_FOLDER = "briefings"
+VIEWS_FOLDER = "views"  # tables of Obsidian, which go along with the settings
 QUEUE, ACTIVE = "runs/queue", "runs/active"  # of runs that wait, and that an agent is at
 OWN_FOLDERS = ("inbox", "events", "records", "sessions", BRIEFINGS_FOLDER)
 # Below whatever folder, so that a clone in which they lie elsewhere is understood: at the root of

@@ -18,12 +18,14 @@ MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest is not searche
 # With these begins the line that ends a text of Cortex in a session's note (`generated_text.py`).
 SUMMARY_MARK, OVERVIEW_MARK = "<!-- summary ", "<!-- overview "
 
-# The order of a note's fields: as a new one has them, and where edits and merges put others.
+# The order of a note's fields: as a new one has them, and where edits and merges put others. The id
+# of a flat record comes last (`note_form.py`).
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
     "date", "attendees", "owner", "due", "created", "updated", "line_digest", "started", "ended",
     "closed", "confidence", "priority", "pinned", "supersedes", "superseded_by", "contradicts",
-    "refines", "derived_from", "source_of", "relations", "imported_from", "provenance",
+    "refines", "derived_from", "source_of", "relations", "imported_from", "provenance", "events",
+    "session", "layer",
 )  # fmt: skip
 
 # Types of records about source code. Of raw code no vector is made, and no model is told it.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from cortex.core.model.note_form import EVENTS, LAYER, NESTED, SESSION, NoteForm, event_links
 from cortex.core.model.note_status import KEY_ORDER, join_heading, split_heading
 from cortex.core.model.relation import inverse_of
 from cortex.core.text import yaml_writer
@@ -35,7 +36,7 @@ _TYPE_WORDS = {
     **_LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
     "lessons": "learning", "error": "bugfix", "convention": "pattern", "code": "code", "code_description": "code-description", "code-description": "code-description",
 }  # fmt: skip
-_MAX_EVENT_LINKS = 100
+_SOURCE_RE = lazy_re(r"From \[\[([^\]|\n]+)\|[^\]\n]*\]\]\.")
 _MAX_REPEATED_TITLES = 5
 _LEADING_WORD_RE = lazy_re(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 
@@ -142,13 +143,6 @@ def initial_status(type_: str) -> str:
     return "open" if type_ == "action" else "active"
 
 
-def event_links(events: Iterable[str]) -> list[str]:
-    """The events of a record as links, oldest first; so many that they would be too many brackets
-    for a reader of YAML stand without."""
-    ids = sorted(set(events))
-    return [f"[[{id_}]]" for id_ in ids] if len(ids) <= _MAX_EVENT_LINKS else ids
-
-
 def provenance_block(
     events: tuple[str, ...], session: str, layer: str = "", session_note: str = ""
 ) -> dict[str, yaml_writer.YamlValue]:
@@ -195,11 +189,11 @@ def _comparable(line: str) -> str:
     return one_line(re.sub(r"^[#>*\-\s]+|\*\*|`", "", line)).rstrip(".:*").casefold()
 
 
-def compose_record(record: Record) -> str:
+def compose_record(record: Record, form: NoteForm = NESTED) -> str:
     """The record as a note: frontmatter without what is empty or goes without saying, its title as
-    a heading and as an alias, and its text. A text with a heading of its own keeps that, and the
-    title is a field then."""
-    text = record.body.strip("\n")
+    a heading and, in the nested form, as an alias, and its text. A text with a heading of its own
+    keeps that, and the title is a field then."""
+    text = flat_text(record) if form.is_flat else record.body.strip("\n")
     heading, below = split_heading(text)
     has_own_heading = bool(heading) and _comparable(heading) != _comparable(record.title)
     values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
@@ -212,17 +206,40 @@ def compose_record(record: Record) -> str:
         "pinned": record.pinned or None,
         "superseded_by": f"[[{record.superseded_by}]]" if record.superseded_by else None,
         **relation_fields((*(("supersedes", id_) for id_ in record.supersedes), *record.relations)),
-        "provenance": provenance_block(
-            record.events, record.session, record.layer, record.session_note
-        ),
     }
+    origin = provenance_block(record.events, record.session, record.layer, record.session_note)
+    values |= flat_values(record, form, origin) if form.is_flat else {"provenance": origin}
     body = text if has_own_heading else join_heading(record.title, below.rstrip("\n"))
-    return f"{_frontmatter(values)}\n{body}\n"
+    return f"{_frontmatter(values, is_flat=form.is_flat)}\n{body}\n"
 
 
-def compose_untitled_record(record: Record) -> str:
+def flat_text(record: Record) -> str:
+    """The text of a flat record: without a quote that repeats its title, and without the line that
+    says what its property `derived_from` says."""
+    paragraphs = record.body.strip("\n").split("\n\n")
+    if paragraphs[0].startswith("> ") and _comparable(paragraphs[0]) == _comparable(record.title):
+        del paragraphs[0]
+    source = _SOURCE_RE.fullmatch(paragraphs[-1]) if paragraphs else None
+    if source and ("derived_from", source[1]) in record.relations:
+        del paragraphs[-1]
+    return "\n\n".join(paragraphs).strip("\n")
+
+
+def flat_values(
+    record: Record, form: NoteForm, origin: Mapping[str, yaml_writer.YamlValue]
+) -> dict[str, yaml_writer.YamlValue]:
+    """What the fields of a flat record hold in another way than those of a nested one. Of a record
+    without events, which a person began, every field is said."""
+    values: dict[str, yaml_writer.YamlValue] = {"session": None, "layer": None, **origin}
+    values["aliases"] = None
+    if origin.get("events"):
+        values |= form.stated(project=record.project, branch=record.branch)
+    return values
+
+
+def compose_untitled_record(record: Record, form: NoteForm = NESTED) -> str:
     """The record in the form of earlier versions, which named its title in a field: what lies in
-    that form and nobody has edited goes on in it."""
+    that form and nobody has edited goes on in it, as do notes of sessions in either form."""
     values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
         "date": record.date if record.type == "meeting" else None,
         "scope": record.scope or default_scope(record.project),
@@ -233,13 +250,22 @@ def compose_untitled_record(record: Record) -> str:
         "provenance": {"events": sorted(record.events)}
         | {key: getattr(record, key) for key in ("session", "layer") if getattr(record, key)},
     }
+    if form.is_flat:
+        origin = provenance_block(record.events, record.session, record.layer)
+        values |= flat_values(record, form, origin) | {
+            "provenance": None,
+            "updated": record.updated,
+        }
     body = record.body.strip("\n")  # not the blanks that begin a line of code
-    return f"{_frontmatter(values)}\n{body}\n"
+    return f"{_frontmatter(values, is_flat=form.is_flat)}\n{body}\n"
 
 
-def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
+def _frontmatter(values: Mapping[str, yaml_writer.YamlValue], *, is_flat: bool = False) -> str:
     kinds = sorted(key for key in values if key not in KEY_ORDER and inverse_of(key))
-    return yaml_writer.frontmatter({key: values.get(key) for key in (*KEY_ORDER, *kinds)})
+    of_flat = (EVENTS, SESSION, LAYER)
+    order = [key for key in KEY_ORDER if key not in (("id",) if is_flat else of_flat)]
+    keys = [*order, *kinds, *(["id"] if is_flat else [])]
+    return yaml_writer.frontmatter({key: values.get(key) for key in keys})
 
 
 def is_record_id(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model.event import Event, is_event_id, session_note_id
 from cortex.core.model.layout import AT_ROOT
+from cortex.core.model.note_form import NESTED
 from cortex.core.model.record import Record, content_digest
 from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
@@ -68,7 +69,7 @@ class ExistingRecords:
 
     def __init__(self) -> None:
         self.phrases: LeadingPhrases = ()  # of the vault's settings
-        self.layout = AT_ROOT
+        self.layout, self.form = AT_ROOT, NESTED
         # Event id -> path of the first note that names it; record id -> path.
         self.path_by_event_id: dict[str, str] = {}
         self.path_by_id: dict[str, str] = {}

@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+from cortex.core.model.event import is_event_id
+from cortex.core.model.note_form import EVENTS, LAYER, NESTED, SESSION, NoteForm, event_links
 from cortex.core.model.note_status import join_heading, split_heading
 from cortex.core.model.record import (
     compose_record,
     compose_untitled_record,
     default_scope,
-    event_links,
+    flat_text,
+    flat_values,
 )
 from cortex.core.model.relation import inverse_of, normalize_kind
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
+from cortex.core.text import yaml_writer
 
 
-def in_current_form(note: Note, session_note: str = "") -> Note:
+def in_current_form(note: Note, session_note: str = "", form: NoteForm = NESTED) -> Note:
+    """The record in the form of a vault; itself where it has that form. What a person has written in
+    it stays. `session_note` is the file name of its session's note. Raises `InvalidInputError` where
+    its frontmatter cannot be edited line by line."""
+    if not form.is_flat or note.get("type") != "session":
+        note = _with_titled_heading(note, session_note)
+    return _flat(note, form) if form.is_flat else note
+
+
+def _flat(note: Note, form: NoteForm) -> Note:
+    """The note with what its provenance holds as fields of its own, its id last, and without what
+    goes without saying: project and branch of the vault, the title as an alias, a quote of it."""
+    ids, _ = note.provenance()
+    block = note.fields.get("provenance")
+    keys = {EVENTS, SESSION, LAYER}
+    block = {} if block is None else block  # of a record that a person began
+    is_ours = isinstance(block, dict) and block.keys() <= keys and not note.fields.keys() & keys
+    if not isinstance(block, dict) or not is_ours or not all(map(is_event_id, ids)):
+        return note
+    record = record_from_note(note)
+    flat = edit.with_fields(note, {"provenance": "", "id": ""})
+    flat = notes.set_field(flat, "id", yaml_writer.field_lines("id", note.get("id")))
+    origin: dict[str, yaml_writer.YamlValue] = {EVENTS: event_links(ids)} if ids else {}
+    origin |= {key: one for key in (SESSION, LAYER) if isinstance(one := block.get(key), str)}
+    values = flat_values(record, form, origin)
+    values["aliases"] = tuple(one for one in note.get_list("aliases") if one != record.title)
+    values["updated"] = "" if note.updated == record.created else note.get("updated")
+    flat = edit.with_fields(flat, values)
+    return edit.with_body(flat, flat_text(record._replace(body=edit.normalized_body(note))))
+
+
+def _with_titled_heading(note: Note, session_note: str) -> Note:
     """The record with its title as heading and alias, links as links, and no field that goes
-    without saying; itself where it has that form. What a person has written in it stays.
-    `session_note` is the file name of its session's note. Raises `InvalidInputError` where its
-    frontmatter cannot be edited line by line."""
+    without saying."""
     record = record_from_note(note)._replace(session_note=session_note)
     whole = record._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == notes.write(note):

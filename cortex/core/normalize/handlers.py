@@ -15,6 +15,7 @@ from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, topics, turn_summary
 from cortex.core.model.event import Event, session_note_id
+from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import (
@@ -47,7 +48,6 @@ from cortex.core.normalize.text_records import (
     type_and_title,
 )
 from cortex.core.notes import edit, note as notes
-from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import parse_time, shorten, slugify, text_digest
 
@@ -104,8 +104,10 @@ def changes_for_event(
     return HANDLERS[event.type](event, known)
 
 
-def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded) -> bytes:
-    """The bytes of a note after a change. Raises `InvalidInputError` if it is unreadable."""
+def amend_note(
+    data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded, form: NoteForm = NESTED
+) -> bytes:
+    """The bytes of a note of a vault of this form after a change. Raises `InvalidInputError` if it is unreadable."""
     note = notes.read_strict(data, change.path)
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:
@@ -119,7 +121,7 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if event.id in note.provenance()[0]:
         return data
     if isinstance(change, AppendToSession):
-        return notes.write(append_turns(note, [event]))
+        return notes.write(append_turns(note, [event], form))
     _, rest = note.provenance()
     layer = change.confirming_layer
     if surer := layer and "layer" in rest and note.get("confidence") != "1":
@@ -127,7 +129,7 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     note = _with_events(note, [event], rest)
     tags = note.get_list("tags")
     if new_tags := [tag for tag in event.tags if tag not in tags]:
-        note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
+        note = edit.with_fields(note, {"tags": (*tags, *new_tags)})
     note = _with_relations_of(note, event)
     if event.type == "meeting" and note.get("type") == "action":  # as it was said last
         said = {"owner": event.owner, "due": event.due}
@@ -137,13 +139,13 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     return notes.write(edit.with_fields(note, {"confidence": "1"}) if surer else note)
 
 
-def append_turns(note: notes.Note, turns: Sequence[Event]) -> notes.Note:
+def append_turns(note: notes.Note, turns: Sequence[Event], form: NoteForm = NESTED) -> notes.Note:
     """A session's note with more events; those that it has are left out."""
     before, rest = note.provenance()
     new = [event for event in turns if event.id not in before]
     note = _with_events(note, new, rest) if new else note
     for event in new:
-        note = sessions.append_event(note, event)
+        note = sessions.append_event(note, event, form)
     return note
 
 
@@ -153,7 +155,7 @@ def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -
     # What is made of a session later is no part of it.
     last = max((event.at for event in new if event.type != events.DISTILLED), default="")
     if last > note.updated:
-        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", last))
+        note = edit.with_fields(note, {"updated": last})
     return note
 
 
@@ -249,7 +251,7 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
         return [AppendToSession(known.path_by_id[id_], event)]
     record = base_record(event)._replace(id=id_, type="session")
     path = known.layout.path(sessions.note_path(event))
-    return [CreateNote(path, sessions.compose_note(event), record)]
+    return [CreateNote(path, sessions.compose_note(event, known.form), record)]
 
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
@@ -307,7 +309,7 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
         if path := path or known.path_by_topic.get(topic):
             return UpsertTopic(path, event, record)
         new_path = known.layout.path(topics.record_path(*topic))
-        return CreateNote(new_path, compose_record(record), record, joins_existing=True)
+        return CreateNote(new_path, compose_record(record, known.form), record, joins_existing=True)
     if path:
         layer = record.layer if record.confidence == "1" else ""
         return AddProvenance(path, event, pinned=record.pinned, confirming_layer=layer)
@@ -319,7 +321,9 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
     if not is_own and (path := known.find_duplicate(*twin)):
         return AddProvenance(path, event)
     new_path = known.layout.record(record.type, record.id)
-    return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
+    return CreateNote(
+        new_path, compose_record(record, known.form), record, joins_existing=bool(record.layer)
+    )
 
 
 def _observation_record(event: Event) -> Record:

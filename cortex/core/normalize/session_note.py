@@ -24,6 +24,7 @@ from cortex.core.model.generated_text import (
     parse_event_line,
     untitled,
 )
+from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_untitled_record, default_scope
@@ -61,7 +62,7 @@ def note_path(event: Event, title: str = "") -> str:
     )
 
 
-def compose_note(event: Event) -> str:
+def compose_note(event: Event, form: NoteForm = NESTED) -> str:
     """The note of a session of which this is the first event that is known."""
     name = event.session or event.id
     record = Record(
@@ -71,16 +72,20 @@ def compose_note(event: Event) -> str:
         session=event.session, project=event.project, branch=event.branch,
         tags=tuple(sorted(set(event.tags))),
     )  # fmt: skip
-    note = with_fields(notes.read(compose_untitled_record(record).encode()), {"scope": ""})
+    text = compose_untitled_record(record._replace(scope=""), form)
+    note = with_fields(notes.read(text.encode()), {"scope": ""})
     return notes.write(_with_summary(_with_start_and_end(note, event), event)).decode()
 
 
-def append_event(note: Note, event: Event) -> Note:
+def append_event(note: Note, event: Event, form: NoteForm = NESTED) -> Note:
     """The note with one more event, whose id its provenance names already. Scope, project and
     branch are those of the earliest event; tags are those of all."""
     before = _status_before(note, event)
     if note.provenance()[0][:1] == (event.id,):
-        place = {"project": event.project, "branch": event.branch, "created": event.at}
+        own = form if note.is_flat else NESTED
+        place = {**own.stated(project=event.project, branch=event.branch), "created": event.at}
+        if note.is_flat and note.updated > event.at:
+            place["updated"] = note.updated  # it no longer goes without saying
         if "scope" in note.fields:  # as earlier versions wrote it
             place["scope"] = default_scope(event.project)
         note = with_fields(note, place)

@@ -168,7 +168,7 @@ def _with_title(note: Note, title: str, name: str) -> Note:
     aliases = [title if one == before else one for one in held_aliases]
     if is_untitled(before, name) and title not in aliases:
         aliases.insert(0, title)
-    is_alias = not is_untitled(title, name)
+    is_alias = not is_untitled(title, name) and not note.is_flat
     once = tuple(one for one in dict.fromkeys(aliases) if one != title or is_alias)
     return with_fields(note, {"title": title, "aliases": once})
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from cortex.core.model.event import Event, id_after, latest_event_id, time_of_id
+from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import (
     Record,
@@ -60,6 +61,7 @@ def upsert_record(
     said: Callable[[str], Iterable[Record]],
     *,
     instead: bool = False,
+    form: NoteForm = NESTED,
 ) -> UpsertResult:
     """A topic's record after one more event. `said` gives the records of the event with an id, none
     when it cannot be read. `instead` brings back a superseded record too: its
@@ -83,12 +85,12 @@ def upsert_record(
         note = edit.restore_active_status(note)
     if wins:
         note = edit.without_lost_texts(note)
-    existing = record_from_note(note)
+    existing = record_from_note(note, form)
     joined = _merge_collections(existing, change.record)
     manual_edit = None
-    if wins and not has_same_text(existing, change.record):
+    if wins and not has_same_text(existing, change.record, form):
         earlier = (one for id_ in sorted(before, reverse=True) for one in said(id_))
-        if not any(has_same_text(one, existing) for one in earlier):
+        if not any(has_same_text(one, existing, form) for one in earlier):
             manual_edit = event_of_manual_edit(existing, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
         stands = existing.status == initial_status(existing.type) or (
@@ -99,15 +101,18 @@ def upsert_record(
         joined = joined._replace(status=status, **text)
     elif wins:
         joined = joined._replace(**{key: getattr(change.record, key) for key in _SESSION_FIELDS})
-    same = has_same_text(joined, existing) and has_same_text(joined, change.record)
+    same = has_same_text(joined, existing, form) and has_same_text(joined, change.record, form)
     return UpsertResult(
-        _write_record(note, existing, joined), manual_edit, changed=back or not same
+        _write_record(note, existing, joined, form), manual_edit, changed=back or not same
     )
 
 
-def has_same_text(one: Record, other: Record) -> bool:
-    """True if both have the same text fields."""
-    return _text_fields(one) == _text_fields(other)
+def has_same_text(one: Record, other: Record, form: NoteForm = NESTED) -> bool:
+    """True if both have the same text fields, in a vault of this form."""
+    pair = (
+        each._replace(branch="") if each.branch == form.branch else each for each in (one, other)
+    )  # a flat record does not tell no branch from that of the vault
+    return len({*map(_text_fields, pair)}) == 1
 
 
 def has_current_replacement(
@@ -129,18 +134,19 @@ def has_current_replacement(
     return False
 
 
-def record_from_note(note: Note) -> Record:
-    """The record that a note holds."""
+def record_from_note(note: Note, form: NoteForm = NESTED) -> Record:
+    """The record that a note of a vault of this form holds."""
+    usual = {key: note.usual(key, getattr(form, key)) for key in ("project", "branch")}
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
     pairs = ((kind, parse_link_target(text)) for kind, text in relations_of(note.fields))
     relations = dict.fromkeys(pairs)
     record = Record(
-        **{key: note.get(key) for key in _PLAIN_FIELDS},
+        **{key: note.get(key) for key in _PLAIN_FIELDS} | usual,
         title=note.title, body=edit.normalized_body(note), events=events,
         tags=note.get_list("tags"), attendees=note.get_list("attendees"),
         status=note.get("status") or "active",
-        scope=note.get("scope") or default_scope(note.get("project")), updated=note.updated,
+        scope=note.get("scope") or default_scope(usual["project"]), updated=note.updated,
         supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
         relations=tuple(relations), session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
@@ -152,7 +158,7 @@ def record_from_note(note: Note) -> Record:
 
 def _session_note_of(note: Note) -> str:
     """The file that the provenance of a note links to as that of its session; empty without."""
-    value = note.fields.get("provenance")
+    value = note.fields if note.is_flat else note.fields.get("provenance")
     session = value.get("session") if isinstance(value, dict) else None
     is_link = isinstance(session, str) and session.startswith("[[")
     return str(session).strip("[]").partition("|")[0] if is_link else ""
@@ -183,12 +189,13 @@ def _union(existing: tuple[T, ...], added: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(sorted(set(existing) | set(added))) if set(added) - set(existing) else existing
 
 
-def _write_record(note: Note, existing: Record, joined: Record) -> bytes:
+def _write_record(note: Note, existing: Record, joined: Record, form: NoteForm) -> bytes:
     """The bytes of `joined`: composed anew if the note is as Cortex writes it, else with only the
     changed lines replaced, since a person has edited it."""
     data = notes.write(note)
-    if compose_record(existing).encode("utf-8", "surrogatepass") == data:
-        return compose_record(joined).encode()
+    for own in (form, NESTED):  # a vault of format 2 may hold records in both forms
+        if compose_record(existing, own).encode("utf-8", "surrogatepass") == data:
+            return compose_record(joined, own).encode()
     whole = existing._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == data:
         joined = joined._replace(body=whole.body) if joined.body == existing.body else joined

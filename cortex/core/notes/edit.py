@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
+from cortex.core.model.note_form import EVENTS, LAYER, SESSION, event_links
 from cortex.core.model.note_status import KEY_ORDER, SET_ASIDE_STATUSES, join_heading, split_heading
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import event_links, initial_status
+from cortex.core.model.record import initial_status
 from cortex.core.model.relation import link_key, normalize_kind
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
@@ -24,7 +25,9 @@ _FIELDS_OF_STATUS = {
     "superseded": ("superseded_by", "superseded_at", "superseded_because"),
 }
 _STATUS_BEFORE = "status_before"
-_OWN_FIELDS = {"id", "type", "title", "created", "updated", "provenance"}  # never a template's
+_OWN_FIELDS = {
+    "id", "type", "title", "created", "updated", "provenance", EVENTS, SESSION, LAYER,
+}  # fmt: skip  # never a template's
 _RELATIONS_NOT_A_LIST = (
     "its relations are not a list of {kind, to}",
     'write them as `- {kind: references, to: "[[id]]"}` lines',
@@ -34,12 +37,12 @@ _RELATIONS_NOT_A_LIST = (
 def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
     """The note with these fields; those that hold nothing are taken out, and one that says its value
     already stays as it is written. A new one stands behind the last of those before it in
-    `KEY_ORDER`, one that this does not name at the end."""
+    `KEY_ORDER`, one that this does not name at the end, of a flat record before its id."""
     for key, value in fields.items():
         lines = yaml_writer.field_lines(key, value) if value or value is False else []
         if lines and note.fields.get(key) == ([*value] if isinstance(value, tuple) else value):
             continue
-        if lines and key in KEY_ORDER and key not in note.fields:
+        if lines and key not in note.fields and (key in KEY_ORDER or note.is_flat):
             note = _with_new_field(note, key, lines)
         elif lines or key in note.fields:
             note = notes.set_field(note, key, lines)
@@ -64,11 +67,13 @@ def with_template_fields(note: Note, block: bytes, where: str) -> Note:
 
 
 def _with_new_field(note: Note, key: str, lines: list[str]) -> Note:
-    above = [one for one in KEY_ORDER[: KEY_ORDER.index(key)] if one in note.fields]
-    if above:
-        _, end = notes.key_span(note.frontmatter, above[-1])
+    before = KEY_ORDER[: KEY_ORDER.index(key)] if key in KEY_ORDER else ()
+    above = [one for one in before if one in note.fields]
+    if above or note.is_flat:
+        start, end = notes.key_span(note.frontmatter, above[-1] if above else "id")
+        at = end if above else start
         with suppress(InvalidInputError):
-            changed = notes.replace_lines(note, end, end, lines, key)
+            changed = notes.replace_lines(note, at, at, lines, key)
             if key in changed.fields:
                 return changed
     return notes.set_field(note, key, lines)
@@ -99,13 +104,16 @@ def with_title(note: Note, title: str) -> Note:
 def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = None) -> Note:
     """The note with these events in its provenance, as links where the note has links there, and
     the other fields there as `rest`, by default as they are."""
-    value = note.fields.get("provenance")
-    block = dict(value) if isinstance(value, dict) else {}
+    value = note.fields if note.is_flat else note.fields.get("provenance")
+    block = {key: value[key] for key in value} if isinstance(value, dict) else {}
     linked_events = block.pop("events", None)
     is_linked = "[[" in str(linked_events) if linked_events else not note.get("title")
     if rest is not None:
         is_same = note.provenance()[1].get("session") == rest.get("session")
         block = {**rest, **{key: block[key] for key in ("session",) if is_same and key in block}}
+    if note.is_flat:
+        kept = {key: block.get(key, "") for key in (SESSION, LAYER)} if rest is not None else {}
+        return with_fields(note, {EVENTS: event_links(events), **kept})
     ids = event_links(events) if is_linked else sorted(set(events))
     return with_fields(note, {"provenance": {"events": ids, **block}})
 
@@ -113,6 +121,8 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
 def with_session_link(note: Note, link: str) -> Note:
     """The note with a link to the note of its session in the place of the session's name."""
     value = note.fields.get("provenance")
+    if note.is_flat and SESSION in note.fields:
+        return with_fields(note, {SESSION: link})
     if note.get("title") or not isinstance(value, dict) or "session" not in value:
         return note
     return with_fields(note, {"provenance": {**value, "session": link}})
@@ -167,6 +177,13 @@ def without_supersedes(note: Note, *old: str) -> Note:
         without = with_fields(changed, {"relations": kept})
         changed = without if without.fields.get("relations", []) == kept else changed
     return changed
+
+
+def with_work_status(note: Note, status: str, now: str) -> Note:
+    """A current note with another status; `done_at` is set while it is done."""
+    if status == (note.get("status") or "active"):
+        return note
+    return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
 
 
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from cortex.core.model.event import is_event_id
+from cortex.core.model.note_form import EVENTS, LAYER, SESSION
 from cortex.core.model.note_status import UTF16_BOMS, decode_text, split_heading
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
@@ -117,15 +118,39 @@ class Note(NamedTuple):
         return self.get("updated") or self.get("created")
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
-        """The ids of the events in `provenance`, and its other fields; of a session its name."""
+        """The ids of the events in `provenance`, and its other fields; of a session its name. Of a
+        flat record they are fields of its own."""
         value = self.fields.get("provenance")
-        block = dict(value) if isinstance(value, dict) else {}
-        events = block.pop("events", None)
+        block = dict(value) if isinstance(value, dict) else self._flat_provenance()
+        events = block.pop(EVENTS, None)
         ids = events if isinstance(events, list) else [events]
-        session = block.get("session")
+        session = block.get(SESSION)
         if isinstance(session, str) and session.startswith("[["):
-            block["session"] = session.strip("[]").rpartition("|")[2]
+            block[SESSION] = session.strip("[]").rpartition("|")[2]
         return tuple(dict.fromkeys(one.strip("[]") for one in ids if isinstance(one, str))), block
+
+    def _flat_provenance(self) -> Fields:
+        """Events, session and layer, if one of the events is: in a person's own note the field may
+        say anything."""
+        events = self.fields.get(EVENTS)
+        ids = events if isinstance(events, list) else [events]
+        if "id" not in self.fields or not any(
+            isinstance(one, str) and is_event_id(one.strip("[]")) for one in ids
+        ):
+            return {}
+        return {key: self.fields[key] for key in (EVENTS, SESSION, LAYER) if key in self.fields}
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is a record in the form of format 2, or a note that such a vault began."""
+        if "provenance" in self.fields or "id" not in self.fields:
+            return False
+        return next(reversed(self.fields)) == "id" or bool(self.provenance()[0])
+
+    def usual(self, key: str, usual: str) -> str:
+        """The field, of a flat record `usual` where it is left out."""
+        is_left_out = key not in self.fields and self.is_flat and self.provenance()[0]
+        return usual if is_left_out else self.get(key)
 
 
 def read(data: bytes, where: str = "") -> Note:
@@ -180,7 +205,7 @@ def scope_of_one_person(note: Note) -> str:
     unclosed = note.body if note.body.startswith((b"---", b"+++", b"{")) else b""
     if note.problems and (found := _SCOPE_RE.search(note.frontmatter or unclosed)):
         said.add(found[1].decode().lower())
-    is_old_record = bool(note.provenance()[0]) and bool(note.get("title"))
+    is_old_record = bool(note.provenance()[0] and note.get("title")) and not note.is_flat
     if not note.get("project") and (is_old_record or is_event_id(note.get("id"))):
         said.discard("personal")
     return next((one for one in ONE_PERSONS_SCOPES if one in said), "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cortex.core.markdown.inline import Link
 from cortex.core.markdown.scan import MarkdownScan, scan
 from cortex.core.model.event import is_event_id
+from cortex.core.model.note_form import EVENTS, SESSION
 from cortex.core.model.relation import (
     LINK_KIND,
     MEDIA_SUFFIXES,
@@ -91,6 +92,8 @@ def iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
     """Kind, target and line of everything that the frontmatter relates the note to."""
     for field, value in note.fields.items():
         if field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
+            continue
+        if field in (EVENTS, SESSION) and note.is_flat:
             continue
         pairs: Iterable[tuple[str, str]]
         if field == "relations" or inverse_of(field):

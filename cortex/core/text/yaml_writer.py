@@ -17,6 +17,7 @@ _PLAIN_RE = lazy_re(
     r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}"
 )
+_MAX_EVENTS_IN_BRACKETS = 5
 _DIGITS = frozenset("0123456789")
 _DIGITS_TO_ZERO = dict.fromkeys(range(49, 58), "0")
 _BASE32_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz234567")
@@ -59,8 +60,8 @@ def _is_plain(text: str) -> bool:
 
 def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
     """The lines of `key: value`. Lists of scalars stand in brackets at the top level, one to a line
-    below it: git then merges the nested ones (a record's provenance) line by line. A single link
-    stays in brackets."""
+    below it, as do many events: git then merges them line by line. A single link stays in
+    brackets."""
     if isinstance(value, Mapping):
         return [
             f"{indent}{key}:",
@@ -71,7 +72,10 @@ def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
         return [f"{indent}{key}: {value if plain else scalar(value)}"]
     if isinstance(value, Sequence):
         is_link = len(value) == 1 and str(value[0]).startswith("[[")
-        if (indent and value and not is_link) or any(isinstance(item, Mapping) for item in value):
+        is_long = bool(indent and value) or (
+            key == "events" and len(value) > _MAX_EVENTS_IN_BRACKETS
+        )
+        if (is_long and not is_link) or any(isinstance(item, Mapping) for item in value):
             return [f"{indent}{key}:", *(f"{indent}  - {flow_text(item)}" for item in value)]
         return [f"{indent}{key}: {flow_text(value)}"]
     return [f"{indent}{key}: {flow_text(value)}".rstrip()]

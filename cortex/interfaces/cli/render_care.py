@@ -56,6 +56,9 @@ _MAX_PATHS = 5
 
 def init(answer: Any) -> Iterable[str]:
     yield f"{escape(answer.root)} is a vault" + (", your default one" if answer.default else "")
+    if answer.folder:
+        here = escape(answer.folder)
+        yield f"  everything of Cortex is below {here}/, apart from your notes; --folder . puts it beside them"
     yield from (f"  added {name}" for name in answer.added)
     if answer.repository == "made":
         yield f"  made it a git repository{hint(': rm -r .git takes that back, cortex sync commits')}"

@@ -78,14 +78,18 @@ def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:
     if change is None:
         return {}
     print(f"{escape(change.top)} is an Obsidian vault.")
-    said = _answer(f"Leave {' and '.join(change.entries)} out of its search and graph? [y/N] ")
+    said = _answer(
+        f"Leave {' and '.join(change.entries)} out of its search and graph? [Y/n] ", usual=True
+    )
     return {} if said is None else {"obsidian": said}
 
 
-def _answer(question: str) -> bool | None:
-    """Whether the person says yes on the terminal; None where they end the input instead."""
+def _answer(question: str, *, usual: bool = False) -> bool | None:
+    """Whether the person says yes on the terminal, `usual` for a mere return; None where they end
+    the input instead."""
     try:
-        return _is_yes(input(question))
+        said = input(question)
+        return _is_yes(said) if said.strip() else usual
     except EOFError:
         return None
 

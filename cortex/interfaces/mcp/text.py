@@ -38,7 +38,7 @@ _MIN_SNIPPET_CHARS, _MAX_SNIPPET_CHARS = 60, 120
 FRAME_COMMAND_RE = lazy_re(
     r"(?<=`)cortex show HANDLE(?=`)|(?<=(?:more| all| out): )cortex [^\[\n]+$", re.MULTILINE
 )
-_EVENTS_RE = lazy_re(r"\A(---\n(?:.+\n)*?provenance:\n)  events: .*\n")
+_EVENTS_RE = lazy_re(r"\A(---\n(?:.+\n)*?(?:provenance:\n(?=  ))?)(?:  )?events: .*\n")
 # A verb of which a profile may have no tool -> the status by which `revise` does the same.
 _REVISED_STATUS = {"done": "done", "archive": "archived", "delete": "deleted", "restore": "active"}
 

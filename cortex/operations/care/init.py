@@ -19,13 +19,15 @@ from cortex.operations.care.hook_status import project_root
 from cortex.operations.care.hooks import hooks
 from cortex.operations.projects.project import write_project_file
 from cortex.operations.sessions import hook_briefing, rules_file
-from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
+from cortex.operations.upkeep.vault_files import add_vault_files, has_notes, set_default_vault
 from cortex.vault import files, layout
 from cortex.vault.foreign_settings import list_agent_settings
 from cortex.vault.git import checkout, drivers, git_cli
 from cortex.vault.locate import Vault, real_folder
 from cortex.vault.state import known_vaults
 from cortex.vault.state.briefing_cache import requested_key
+
+_FOLDERS = ("cortex", "cortex-memory")  # the first that is free
 
 
 class InitResult(NamedTuple):
@@ -34,6 +36,9 @@ class InitResult(NamedTuple):
     root: str
     added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
+    folder: str = (
+        ""  # below which everything of Cortex lies, where there were notes and none was named
+    )
     agent_settings: tuple[str, ...] = ()  # found there, such as `.claude`; none is used
     obsidian: str = ""  # its settings, where they were changed
     excluded: tuple[str, ...] = ()  # folders that its search and graph leave out from now on
@@ -65,8 +70,11 @@ def init(
     init makes one, and commits nothing. A file .cortex-project at the root of the repository names
     the project, so that a clone, a copy, a move or a new remote keeps its name; one that exists stays.
 
-    Settings of agents in the folder, such as .claude or .mcp.json, are listed; Cortex neither trusts
-    nor installs them. The settings that wire Claude Code by hand are printed as JSON.
+    Settings of agents in the folder, such as .claude or .mcp.json, are listed, neither trusted nor
+    installed. The settings that wire Claude Code by hand are printed as JSON.
+
+    Where there are notes, everything of Cortex goes below cortex/; --folder . puts it beside them.
+    Views of actions, decisions, meetings and sessions for Obsidian are written once.
 
     In an Obsidian vault --obsidian adds events/ and inbox/, which are for machines, to its excluded
     files; on a terminal init asks. No other byte of its settings changes.
@@ -75,7 +83,7 @@ def init(
     default: use it for commands where no other vault is found
     obsidian: exclude events and inbox from the search and graph of Obsidian
     no_obsidian: include them again, and do not ask
-    folder: put everything of Cortex below this folder of a new vault
+    folder: put everything of Cortex below this folder of a new vault; . is its root
     no_git: make no git repository
     setup: write two files into .claude/rules/ of the project around the working directory, for Claude
         Code without hooks: the briefing, and how to mark what Cortex keeps
@@ -93,10 +101,11 @@ def init(
     if (force or wire) and not setup:
         raise InvalidInputError("--force and --wire go with --setup", "cortex init --setup --wire")
     root = real_folder(caller.cwd, directory)
-    _check_folder(root, folder := folder.replace(os.sep, "/").rstrip("/"))
+    _check_folder(root, place := _find_folder(root, folder))
     is_asked = obsidian or no_obsidian
     change = obsidian_settings.plan_exclusion(root, exclude=obsidian) if is_asked else None
-    result = _make_vault(root, folder, has_git=not no_git)._replace(default=default)
+    result = _make_vault(root, place, has_git=not no_git, is_ones_own=default)
+    result = result._replace(default=default, folder="" if folder else place)
     if default:
         set_default_vault(root)
     if setup:
@@ -115,18 +124,20 @@ def _change_obsidian(
     return result._replace(excluded=change.entries)
 
 
-def _make_vault(root: str, folder: str, *, has_git: bool) -> InitResult:
+def _make_vault(root: str, folder: str, *, has_git: bool, is_ones_own: bool) -> InitResult:
     os.makedirs(root, exist_ok=True)
-    is_new = not files.exists(root, layout.SETTINGS_FILE)
+    is_new = _is_new(root)
     repository = _make_repository(root) if is_new and has_git else ""
-    added = add_vault_files(root, folder)
-    if project_file := write_project_file(root, new=is_new):
+    project_file = write_project_file(root, new=is_new)
+    # What is captured elsewhere has another project there, or none.
+    added = add_vault_files(root, folder, "" if is_ones_own else checkout.project_of(root))
+    if project_file:
         added += (os.path.relpath(project_file, root),)
     if repository == "made":
         drivers.register(root)
     known_vaults.remember(root)
     return InitResult(
-        root, added, False, list_agent_settings(root), repository=repository,
+        root, added, False, agent_settings=list_agent_settings(root), repository=repository,
         settings=_settings_of_claude(),
     )  # fmt: skip
 
@@ -175,6 +186,14 @@ def _set_up_project(result: InitResult, caller: Caller, *, force: bool, wire: bo
     return result._replace(setup=tuple(written), wired=tuple(wired), problems=tuple(problems))
 
 
+def _find_folder(root: str, named: str) -> str:
+    """The folder for everything of Cortex: that which is named, `.` for the root, else where people
+    have notes a new one."""
+    if named or not (_is_new(root) and has_notes(root)):
+        return "" if named == "." else named.replace(os.sep, "/").rstrip("/")
+    return next((name for name in _FOLDERS if not os.path.lexists(f"{root}/{name}")), "")
+
+
 def _check_folder(root: str, folder: str) -> None:
     """Raise `InvalidInputError` unless a new vault may have its folders there, or an old one has."""
     if os.path.lexists(root) and not os.path.isdir(root):
@@ -183,10 +202,13 @@ def _check_folder(root: str, folder: str) -> None:
         raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
     if folder and (why := layout.folder_problem(folder)):
         raise InvalidInputError(f"--folder {folder} {why}", "give another: --folder cortex")
-    is_vault = files.exists(root, layout.SETTINGS_FILE) if os.path.isdir(root) else False
-    if folder and is_vault and layout.layout_of(root).folder != folder:
+    if folder and not _is_new(root) and layout.layout_of(root).folder != folder:
         hint = "the folder is chosen before the first note; docs/obsidian.md says how to move one by hand"
         raise InvalidInputError(f"{root} is a vault whose folders lie elsewhere", hint)
+
+
+def _is_new(root: str) -> bool:
+    return not os.path.isdir(root) or not files.exists(root, layout.SETTINGS_FILE)
 
 
 def _make_repository(root: str) -> str:

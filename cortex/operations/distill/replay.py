@@ -171,7 +171,7 @@ def _covered_events(vault: Vault, distilled: list[NoteRow]) -> set[str]:
 def _coming(vault: Vault, record: Record) -> _Planned:
     path = vault.layout().record(record.type, record.id)
     note = ReplayedNote("comes", record.id, path, record.title, record.type, record.events[0])
-    data = compose_record(record).encode()
+    data = compose_record(record, settings.load(vault.root).form).encode()
     # One that the catalogue does not know, as after a crash, stays.
     return _Planned(note, data if files.exists(vault.root, path) else None, data)
 

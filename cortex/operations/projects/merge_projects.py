@@ -9,6 +9,7 @@ from functools import partial
 from cortex.core.briefing.item_lines import page_path
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_form import NoteForm
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import (
     ConflictError,
@@ -132,11 +133,11 @@ class _ProjectChange(NamedTuple):
         """The project that the notes leave."""
         return self.a if self.action == "merge" else self.b
 
-    def move(self, note: Note) -> Note:
+    def move(self, note: Note, form: NoteForm) -> Note:
         """The note in its other project; as it is when somebody was quicker. `updated` stays: which
         project a note belongs to says nothing about its age."""
         origins = note.get_list(MERGED_FROM)
-        if one_line(note.get("project")) != self.source:
+        if one_line(note.usual("project", form.project)) != self.source:
             return note
         if self.action == "merge":
             return with_fields(note, {"project": self.b, MERGED_FROM: [*origins, self.a]})
@@ -167,7 +168,7 @@ def _convert(
             settings_text.add_alias(vault.root, a, b)
         elif alias:
             settings_text.remove_alias(vault.root, a)
-        edits = _build_edits(caller, good, change, left)
+        edits = _build_edits(vault, caller, good, change, left)
         changed, healed = edit_notes_and_heal(vault, caller, edits)
     sessions = sum(row.type == "session" for row in good)
     return ProjectMerge(
@@ -240,14 +241,15 @@ def _split_editable(
 
 
 def _build_edits(
-    caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
+    vault: Vault, caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
 ) -> list[tuple[str, NoteEdit]]:
     """The edit of each note; one whose project cannot be changed alone is left, and named."""
+    form = settings.load(vault.root).form
 
     def edit(note: Note, at: int, path: str) -> Note:
         caller.progress("changing", at, len(rows))
         try:
-            return change.move(note)
+            return change.move(note, form)
         except InvalidInputError as error:
             left.append(problem_of(path, error, prefix=f"still says {change.source}: "))
             return note

@@ -275,12 +275,13 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
     """The record as it is to lie in the person's vault. What a project's archive or an earlier
     promotion said of it stays behind."""
     # What was personal before is so in its project alone; of none goes without saying there.
-    project = note.get("project") if note.get("scope") == "personal" else ""
+    own = note.usual("project", settings.load(vault.root).form.project)
+    project = own if note.get("scope") == "personal" else ""
     fields = {
         "scope": "global" if note.get("scope") == "global" else "personal" if project else "",
         "project": project,
         "branch": "",
-        "promoted_from": note.get("project") or os.path.basename(vault.root),
+        "promoted_from": own or os.path.basename(vault.root),
     }
     is_archived = note.get("status").lower() == "archived"
     return edit.with_fields(edit.restore_active_status(note) if is_archived else note, fields)

@@ -92,7 +92,7 @@ def new(
         id=record_id(title, seed), type=named, title=title, body=text, events=(),
         status=initial_status(named),
     )  # fmt: skip
-    note = notes.read(compose_record(record).encode())
+    note = notes.read(compose_record(record, settings.load(vault.root).form).encode())
     note = with_template_fields(note, parts.frontmatter, template[1])
     path = vault.layout().record(named, record.id)
     try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_event_path
+from cortex.core.model.note_form import NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, decode_text
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import (
@@ -20,6 +22,7 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
+from cortex.core.model.record import Record
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -364,7 +367,7 @@ def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> 
     if event is None:
         return path, data
     known = ExistingRecords()
-    known.phrases = settings.load(vault.root).phrases
+    known.phrases, known.form = (said := settings.load(vault.root)).phrases, said.form
     if path:
         known.path_by_id[id_] = path
     for change in changes_for_event(event, known, unfinished=True):
@@ -374,12 +377,15 @@ def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> 
         elif change.path == path and isinstance(change, UpsertTopic):
             # What the earlier event said is in that event: nothing has to be kept, so it is said to
             # be said.
-            return path, upsert_record(
-                data, change, lambda _: [record_from_note(notes.read(data))]
-            ).data
+            of_event = partial(_only_record, data, known.form)
+            return path, upsert_record(data, change, of_event, form=known.form).data
         elif change.path == path and isinstance(change, (AddProvenance, AppendToSession)):
-            return path, amend_note(data, change)
+            return path, amend_note(data, change, known.form)
     return path, data
+
+
+def _only_record(data: bytes, form: NoteForm, _event: str) -> list[Record]:
+    return [record_from_note(notes.read(data), form)]
 
 
 def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) -> RecordChange:

@@ -33,6 +33,7 @@ from cortex.core.notes.edit import (
     with_body,
     with_fields,
     with_title,
+    with_work_status,
     without_lost_texts,
 )
 from cortex.core.notes.note import Note
@@ -212,7 +213,7 @@ def done(vault: Vault, caller: Caller, id: NoteName, *, undo: bool = False) -> R
             return Edited(note)
         former = status if status in UPDATABLE_STATUSES else "open"
         undo = command("revise", row, "--status", former)
-        return Edited(with_status(note, "done", caller.now), undo)
+        return Edited(with_work_status(note, "done", caller.now), undo)
 
     change = change_record(vault, caller, found, "done", edit, find=_find_action)
     return tick_minutes(vault, caller, change, done=True)
@@ -243,13 +244,6 @@ def _find_action(index: IndexSession, name: str) -> NoteRow:
         hint = f"cortex actions lists these; {command('revise', row, '--status', 'done')}"
         raise InvalidInputError(f"{row.id} is a {row.type or 'note'} and no action", hint)
     return row
-
-
-def with_status(note: Note, status: str, now: str) -> Note:
-    """A current note with another status; `done_at` is set while it is done."""
-    if status == (note.get("status") or "active"):
-        return note
-    return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
 
 
 def _kept_fields(words: Mapping[str, object]) -> dict[str, str]:
@@ -379,7 +373,7 @@ def _with_asked_fields(
     fields: dict[str, yaml_writer.YamlValue] = {
         key: value for key, value in request.fields.items() if value != _field_of(note, key)
     }
-    _check_identity(note, fields.keys())
+    _check_identity(note, row.project, fields.keys())
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
     kept_tags = old_tags if request.tags is None else request.tags
@@ -392,7 +386,7 @@ def _with_asked_fields(
     changed = with_title(note, str(title)) if title else note
     changed = with_fields(changed, fields) if fields else changed
     if "type" in fields and (note.get("status") or "active") == initial_status(note.get("type")):
-        changed = with_status(changed, initial_status(str(fields["type"])), now)
+        changed = with_work_status(changed, initial_status(str(fields["type"])), now)
     if request.status:
         moved = _with_asked_status(changed, request, row, now)
         if moved is not changed:
@@ -414,16 +408,16 @@ def _with_asked_status(note: Note, request: _ReviseRequest, row: NoteRow, now: s
             hint = f"{command('restore', row)} takes that back in both"
             raise InvalidInputError(f"{row.id} is superseded by another record", hint)
         note = restore_active_status(note)
-    return with_status(note, request.status, now)
+    return with_work_status(note, request.status, now)
 
 
-def _check_identity(note: Note, keys: Collection[str]) -> None:
+def _check_identity(note: Note, project: str, keys: Collection[str]) -> None:
     """Raise `InvalidInputError` for a change of what a record's id is made of, or a session's type."""
     if "type" in keys and note.get("type") == "session":
         raise InvalidInputError("a session stays one", "save what it tells as a record")
-    scope = note.get("scope") or default_scope(note.get("project"))
+    scope = note.get("scope") or default_scope(project)
     topic = note.get("topic")
-    is_key = topic and topic_record_id(note.get("project"), scope, topic) == note.get("id")
+    is_key = topic and topic_record_id(project, scope, topic) == note.get("id")
     fixed = ("project", "scope", "topic") if is_key else ("project", "scope") if topic else ()
     if taken := [key for key in fixed if key in keys]:
         save = cortex_command("save", "TITLE", "--topic", topic, "--project", "PROJECT")

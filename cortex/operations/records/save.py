@@ -25,7 +25,7 @@ from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.records.similar import made_record
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
-from cortex.vault import files, user_folders
+from cortex.vault import files, settings, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.locate import (
     Vault,
@@ -208,7 +208,7 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str, named: s
     made = made_record(vault, note, path, outcome)
     suggested = "" if made.topic else topics.suggest(made.type, event.title, event.text)
     slug = events.slug_remark(sanitize_text(named), event.project)
-    remark = "; ".join(filter(None, (where, slug, _remark(note, event))))
+    remark = "; ".join(filter(None, (where, slug, _remark(vault, note, event))))
     return SaveResult(
         made.id, path, outcome, made.topic, suggested, event.id, made.similar, made.contradicts,
         remark, done.problems, made.file,
@@ -301,7 +301,7 @@ def _with_relations(
     return query_index(vault, caller.progress, find)
 
 
-def _remark(note: notes.Note, event: Event) -> str:
+def _remark(vault: Vault, note: notes.Note, event: Event) -> str:
     """What a caller would not expect of the record it has just saved."""
     asked = {"owner": event.owner, "due": event.due}
     if other := [
@@ -314,7 +314,8 @@ def _remark(note: notes.Note, event: Event) -> str:
     if (
         note.get("topic")
         and events.latest_event_id(note.provenance()[0]) != event.id
-        and not any(has_same_text(record_from_note(note), one) for one in records_from_event(event))
+        and (own := record_from_note(note, form := settings.load(vault.root).form))
+        and not any(has_same_text(own, one, form) for one in records_from_event(event))
     ):
         return f"a later text stands there: {cortex_command('history', note.get('id'))} shows both"
     if note.get("status").lower() == "superseded":

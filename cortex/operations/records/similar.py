@@ -12,6 +12,7 @@ from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import last_index
+from cortex.vault import settings
 from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 300  # records whose titles are compared with the new one
@@ -24,7 +25,7 @@ def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord
     """Describe a record that a capture or save made. Similar and contradicted records are left out for a
     duplicate."""
     id_ = note.get("id") or path
-    said = id_, note.title, note.get("project")
+    said = id_, note.title, note.usual("project", settings.load(vault.root).form.project)
     similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())
     return MadeRecord(
         id_, path, f"{vault.root}/{path}", note.title, note.get("type"), note.get("topic"), outcome,

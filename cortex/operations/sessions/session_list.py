@@ -180,7 +180,7 @@ def session_hits(
             SessionHit(
                 summary_hit(vault, row, note),
                 name,
-                note.get("branch") if note else "",
+                row.branch,
                 ("orphan" if one.is_orphan else "live") if one else "done",
                 (note.get("started") if note else "") or row.created,
                 note.get("ended") if note else "",

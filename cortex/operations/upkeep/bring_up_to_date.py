@@ -103,14 +103,18 @@ def _are_pages_stale(vault: Vault) -> bool:
 
 
 def read_edited_minutes(vault: Vault, caller: Caller) -> list[Problem]:
-    """Read minutes again that somebody has edited, for a verb that shows what came of meetings."""
+    """Read minutes again that somebody has edited, and ticks on pages, for a verb that shows what is
+    to be done and what came of meetings."""
     if state_problems(vault) or _is_refused(vault):
         return []
     # As above; minutes are rarely edited.
+    from cortex.operations.upkeep.read_page_ticks import read_page_ticks  # noqa: PLC0415
     from cortex.operations.upkeep.reread_minutes import reread_minutes  # noqa: PLC0415
 
     changed, problems = reread_minutes(vault, caller)
-    return problems + (heal_if_stale(vault, caller) if changed else [])
+    is_ticked, more = read_page_ticks(vault, caller)
+    more += heal_if_stale(vault, caller) if changed or is_ticked else []
+    return problems + more
 
 
 def state_problems(vault: Vault) -> list[Problem]:

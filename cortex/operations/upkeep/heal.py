@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings
+from cortex.core.model.note_form import NoteForm
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
@@ -23,14 +24,17 @@ from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
+from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.upkeep.read_page_ticks import read_page_ticks
 from cortex.operations.upkeep.record_lock import page_lock, record_lock, refuse_during_git_operation
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import restore_lost, try_restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
-from cortex.vault import files, settings
+from cortex.vault import files, settings, settings_text
 from cortex.vault.git import checkout, git_cli, objects, page_branch
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_marker, change_memory
 
@@ -39,7 +43,7 @@ _FORMAT_PREVIEW = "cortex heal --format"
 
 
 class ReformatResult(NamedTuple):
-    """The records that get the form of new ones."""
+    """The records that get the form of new ones, and the settings if they ask for it."""
 
     paths: tuple[str, ...]
     applied: bool
@@ -79,12 +83,12 @@ def heal(
     without a conflict. No page is deleted: one that no note gives any more says so, and that of a
     branch that is gone shrinks to a line, until --prune-pages removes them.
 
-    --format shows which records have the form of an earlier version: their title in a field
-    alone, nested relations, fields that go without saying. Nothing is written until --apply.
+    --format is what cortex upgrade does with records: it shows which have the form of an earlier
+    version, with nested properties and some that go without saying. Nothing is written until --apply.
 
     check: change nothing; exit code 1 and the names when a page is stale
     prune_pages: remove the pages of branches that are gone, and those that no note gives any more
-    format: show which records would get the form of new ones
+    format: show which records would get the form of new ones, and the settings format = 2
     apply: with --format, rewrite them
     undo: with --format, take that back, where nobody has changed them since
 
@@ -167,6 +171,7 @@ def heal_pages(
     """Read edited minutes again and heal the pages; where distillations replace records, once more
     after that. Stages the `unmerged` ones."""
     _, problems = reread_minutes(vault, caller)
+    problems += read_page_ticks(vault, caller)[1]
     healed, sessions = _heal_pages_once(vault, caller, stamp, unmerged, prune=prune)
     is_changed, unsettled = settle_sessions(vault, sessions) if sessions else (False, [])
     problems += unsettled
@@ -272,17 +277,18 @@ def _reformat_records(vault: Vault, caller: Caller, *, apply: bool) -> ReformatR
         vault, caller.progress, lambda index: index.catalogue.find(KNOWLEDGE, "path")
     )
     sessions = {row.session: stem_of(row.path) for row in rows if row.type == "session"}
+    form, change = _flat_form(vault, rows)
     layout = vault.layout()
-    changes, problems = [], []
+    changes, problems = [change] if change else [], []
     with record_lock(vault):
         for row in rows:
-            if not (layout.is_in(row.path, "records") and row.id != row.path):
+            if not (layout.is_in(row.path, "records", "sessions") and row.id != row.path):
                 continue
             try:
                 before = files.read(vault.root, row.path)
                 note = notes.read_strict(before, row.path)
                 session_note = sessions.get(row.session, "") if row.session else ""
-                after = notes.write(in_current_form(note, session_note))
+                after = notes.write(in_current_form(note, session_note, form))
             except (CortexError, OSError) as error:
                 problems.append(problem_of(row.path, error))
                 continue
@@ -295,6 +301,22 @@ def _reformat_records(vault: Vault, caller: Caller, *, apply: bool) -> ReformatR
             )
     undo_command = f"{_FORMAT_PREVIEW} --undo" if apply and changes else ""
     return ReformatResult(tuple(path for path, *_ in changes), apply, undo_command, tuple(problems))
+
+
+def _flat_form(
+    vault: Vault, rows: Sequence[NoteRow]
+) -> tuple[NoteForm, tuple[str, bytes, bytes] | None]:
+    """The form that records get, and the change of the settings that asks for it: first, so that an
+    older program refuses from then on. The project of most records is the one that none names."""
+    known = settings.load(vault.root)
+    if known.form.is_flat:
+        return known.form, None
+    projects = Counter(row.project for row in rows if row.project and row.events)
+    project = max(projects, key=lambda name: (projects[name], name), default="")
+    text = settings.read_text(vault.root)
+    after = settings_text.in_flat_format(text, known.project or project)
+    form = NoteForm(True, known.project or project, known.briefings_branch)
+    return form, (SETTINGS_FILE, text.encode(), after.encode())
 
 
 def _undo_reformat(vault: Vault) -> ReformatResult:

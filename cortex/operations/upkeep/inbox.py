@@ -65,6 +65,7 @@ class InboxNormalizer:
         known.phrases = self.settings.phrases
         known.read_text = lambda path: notes.read(read_if_there(self.root, path) or b"").text
         known.layout = self.layout = vault.layout()
+        known.form = self.form = self.settings.form
         self.dry_run = dry_run
         self.normalized_ids: list[str] = []  # ids of events
         self.turns: list[Event] = []  # of sessions, and their ends, without their texts
@@ -127,7 +128,8 @@ class InboxNormalizer:
             elif isinstance(change, MarkSuperseded) and not self._has_current_replacement(change):
                 continue
             elif isinstance(change, CreateNote):
-                data = compose_record(self._with_session_note(change.record, change.path)).encode()
+                record = self._with_session_note(change.record, change.path)
+                data = compose_record(record, self.form).encode()
                 _check_readable(data, change.path)
                 try:
                     files.create(self.root, change.path, data)
@@ -219,7 +221,7 @@ class InboxNormalizer:
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
         """The note with more turns, and the overview of all of them."""
-        return self.with_overview_of_events(handlers.append_turns(note, added), added)
+        return self.with_overview_of_events(handlers.append_turns(note, added, self.form), added)
 
     def with_overview_of_events(self, note: notes.Note, added: Sequence[Event] = ()) -> notes.Note:
         """The note of a session with the overview of its events; all but `added` are read."""
@@ -310,11 +312,11 @@ class InboxNormalizer:
                     has_current_replacement(notes.read(before), self._find_record, old) is False
                 )
                 after, edit, changed = upsert_record(
-                    before, change, self._records_of_event, instead=instead
+                    before, change, self._records_of_event, instead=instead, form=self.form
                 )
                 outcome = UPDATED if changed else DUPLICATE
             else:
-                after = handlers.amend_note(before, change)
+                after = handlers.amend_note(before, change, self.form)
             _check_readable(after, change.path)
         except InvalidInputError as error:  # of the note, not of the event
             message = error.message

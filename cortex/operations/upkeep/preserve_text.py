@@ -17,7 +17,7 @@ from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.operations.capture.capture import new_event_id
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
 _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
@@ -26,7 +26,7 @@ _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
 def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
     """Return the note whose text is about to be replaced, and the id of the latest event that has
     this text. If none has it, one is written and added to the provenance of the note."""
-    record = record_from_note(note)
+    record = record_from_note(note, settings.load(vault.root).form)
     for id_ in sorted(record.events, reverse=True):
         if any(one.body.strip("\n") == record.body for one in _records_in_event(vault, id_)):
             return note, id_
@@ -38,7 +38,7 @@ def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
     """Write what a record says as an event later than all its events, before its file is
     removed. Returns the event's id, which ends in a hash of the record's id for `restore`."""
-    record = record_from_note(note)
+    record = record_from_note(note, settings.load(vault.root).form)
     now = caller.now.replace("-", "").replace(":", "").lower()
     stamp = max(now, *map(events.next_second, filter(events.is_event_id, record.events)), "")
     id_ = f"{stamp}-{_removal_suffix(record.id)}"
@@ -73,9 +73,10 @@ def write_normalized_event(vault: Vault, event: Event) -> tuple[bytes, bytes]:
 
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
     """Whether the latest event of a record has its text."""
-    record = record_from_note(note)
+    record = record_from_note(note, settings.load(vault.root).form)
     latest = _records_in_event(vault, events.latest_event_id(record.events))
-    return any(has_same_text(record, one) for one in latest)
+    form = settings.load(vault.root).form
+    return any(has_same_text(record, one, form) for one in latest)
 
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:

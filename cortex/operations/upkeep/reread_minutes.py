@@ -73,7 +73,8 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"))
     paths = {each.id: each.path for each in rows}
     children = {id_: notes.read_strict(files.read(vault.root, at), at) for id_, at in paths.items()}
-    done = reread_versions(meeting, events, children)
+    form = settings.load(vault.root).form
+    done = reread_versions(meeting, events, children, form)
     after = notes.write(done.meeting)
     if not done.created and not done.changed and after == before:
         return False

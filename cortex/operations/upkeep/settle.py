@@ -21,6 +21,7 @@ from cortex.core.model.distillation import (
     standing_distillations,
 )
 from cortex.core.model.event import DISTILLED, Event, time_of_id
+from cortex.core.model.note_form import NoteForm
 from cortex.core.model.note_status import KEY_ORDER, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
@@ -223,13 +224,15 @@ def _is_untouched(
         return False
     made = (record for event in named for record in records_from_event(event, phrases))
     record = next((one for one in made if one.id == note.get("id")), None)
-    return record is not None and _said(notes.read(compose_record(record).encode())) == _said(note)
+    form = settings.load(vault.root).form
+    made_note = record and notes.read(compose_record(record, form).encode())
+    return made_note is not None and _said(made_note, form) == _said(note, form)
 
 
-def _said(note: notes.Note) -> tuple[Record, set[str], set[str]]:
+def _said(note: notes.Note, form: NoteForm) -> tuple[Record, set[str], set[str]]:
     """What a note says, without what every capture of the same text changes."""
     others = note.fields.keys() - {*Record._fields, *KEY_ORDER}
-    record = record_from_note(note)._replace(
+    record = record_from_note(note, form)._replace(
         created="", updated="", events=(), session="", session_note="", layer=""
     )
     return record, others, {*note.get_list("aliases")} - {note.title}

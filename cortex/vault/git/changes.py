@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cortex.core.merge.note_versions import is_briefing, is_record, note_id, stem_of
 from cortex.core.model.event import is_event_id
-from cortex.core.model.layout import OWN_FOLDERS, is_event_path
+from cortex.core.model.layout import OWN_FOLDERS, VIEWS_FOLDER, is_event_path
 from cortex.core.model.problem import CortexError
 from cortex.core.notes import note as notes
 from cortex.core.text.value import NamedTuple
@@ -93,14 +93,20 @@ def list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> l
 
 def own_paths(root: str) -> tuple[str, ...]:
     """The folders and files that commits by Cortex take."""
-    return (*map(layout_of(root).path, (*OWN_FOLDERS, "runs")), *OWN_SETTINGS_FILES)
+    return (*map(layout_of(root).path, (*OWN_FOLDERS, "runs", VIEWS_FOLDER)), *OWN_SETTINGS_FILES)
+
+
+def is_settings_file(root: str, path: str) -> bool:
+    """Whether it is a file of settings, or a view for Obsidian, which goes along with them."""
+    is_view = layout_of(root).below(path).startswith(f"{VIEWS_FOLDER}/")
+    return path in OWN_SETTINGS_FILES or (is_view and path.endswith(".base"))
 
 
 def is_outside_own_folders(root: str, path: str) -> bool:
     """Whether what lies there is a person's, and commits by Cortex leave it out."""
     layout = layout_of(root)
-    is_own = path in OWN_SETTINGS_FILES or layout.own_folder(path) or layout.is_run_file(path)
-    return not is_own
+    is_ours = layout.own_folder(path) or layout.is_run_file(path)
+    return not (is_ours or is_settings_file(root, path))
 
 
 def read_if_there(root: str, path: str, most: int | None = None) -> bytes | None:
@@ -115,7 +121,7 @@ def _is_own_file(root: str, path: str) -> bool:
     """False for a nested repository's folder, and for what editors and killed processes leave."""
     name = path.rpartition("/")[2]
     layout = layout_of(root)
-    if path in OWN_SETTINGS_FILES or layout.is_run_file(path):
+    if is_settings_file(root, path) or layout.is_run_file(path):
         return True
     return bool(layout.own_folder(path)) and bool(
         name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX))

@@ -78,7 +78,7 @@ def format_message(paths: Iterable[str]) -> str:
 
 def _kind_of(path: str) -> str:
     """What a path is called in a message; one of `_KINDS`."""
-    if path in changes.OWN_SETTINGS_FILES:
+    if path in changes.OWN_SETTINGS_FILES or path.endswith(".base"):
         return "settings"
     if is_event_path(path):
         return "event"

@@ -27,7 +27,7 @@ from cortex.core.text.strings import format_time, sha256_digest
 from cortex.vault import files, private
 from cortex.vault.locate import Vault
 from cortex.vault.runs import run_state
-from cortex.vault.settings import page_zone
+from cortex.vault.settings import load_cached
 
 RUNS = "runs"
 MAX_RUN_BYTES = 64 << 20  # of a note that is read
@@ -164,7 +164,9 @@ def add_request(vault: Vault, id_: str, request: RunRequest, now: str) -> str:
     said = {key: value for key, value in request._asdict().items() if value}
     event = run_event.complete({"event": "request", **said}, id_, 0, now[:-1] + ".000Z")
     event = _set_aside(vault, path, event)
-    files.create(root, path, run_note.compose_request(id_, request, event, now, page_zone(root)))
+    files.create(
+        root, path, run_note.compose_request(id_, request, event, now, load_cached(root).zone)
+    )
     return path
 
 

@@ -12,7 +12,7 @@ const NONE = "none"; // takes a field out
 const MAX_NEAR = 16; // notes
 const SET_ASIDE = ["archived", "superseded", "withdrawn", "deleted", "pruned"];
 // Properties that are told elsewhere on the page, or to programs alone.
-const UNSHOWN = ["id", "aliases", "title", "provenance", "line_digest"];
+const UNSHOWN = ["id", "aliases", "title", "provenance", "events", "layer", "line_digest"];
 const SPEAKERS = {
   user: "a person said", assistant: "the agent said", agent: "an agent asked",
   host: "the host summed up", capture: "somebody wrote",
