@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from cortex.core.markdown.bound import minutes_part
+from cortex.core.minutes import cues
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 _BULLET_RE = lazy_re(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
-_TILDE_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")
+_RULED_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n(?:~{5,}|`{8,}|\^{5,})[ \t]*$")
 _SPAN_RE = lazy_re(r"\[([^\[\]\n]{1,60})\]\{[.#][^{}\n]{1,40}\}")  # as Pandoc writes them
 # `Actions:`, `**Actions**`, `ACTION ITEMS` or `TOP 2 ...` alone on a line: markdown would take it
 # for more of the item above it.
@@ -35,6 +36,11 @@ _DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 _FIELD_RE = lazy_re(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
 _HTML_TEXT_RE = lazy_re(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
 _HTML_CELL_RE = lazy_re(r"(?i)<(t[hd])\b[^<>]{0,500}>")
+_ARROW = r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}"
+_BEGINS_RE = lazy_re(rf"{_ARROW}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]")
+_CONTINUES_RE = cues.regex_of("continues")
+ARROW_RE, _BOX_RE = lazy_re(_ARROW), lazy_re(r"\[[ xX-]\](?:[ \t]+|$)")
+_MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_ELEMENT_CHARS = 3000
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PAD_PARSER = MarkdownIt("commonmark").enable("table").disable(["reference", "code"])
@@ -70,8 +76,9 @@ def parse_blocks(text: str) -> list[Block]:
     text = minutes_part(text).removeprefix("\ufeff")
     end = _FRONTMATTER_END_RE.search(text, 3, 8192) if text.startswith("---") else None
     front = end.start() + 1 if end else 0
-    # A rule of tildes is a fence of code in markdown, and draws a heading in reStructuredText.
-    body = _TILDE_HEADING_RE.sub(r"## \1\n", text[front:])
+    # A rule of tildes or backticks is a fence of code in markdown, and draws a heading in
+    # reStructuredText.
+    body = _RULED_HEADING_RE.sub(r"## \1\n", text[front:])
     body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body))
     body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body
@@ -161,3 +168,45 @@ def parse_field(line: str) -> tuple[str, str]:
     """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty texts."""
     match = _FIELD_RE.match(line)
     return (match[1].strip().casefold(), line[match.end() :].strip("\"'")) if match else ("", "")
+
+
+def nest_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
+    """The items; one that only names an owner or a due date is nested in the item before it."""
+    result: list[MinutesItem] = []
+    for item in items:
+        if result and not item.nested and field_of(item):
+            result[-1].nested.append(item)
+        else:
+            result.append(item._replace(nested=[*item.nested]))
+    return result
+
+
+def field_of(item: MinutesItem) -> tuple[str, str] | None:
+    """The kind and the value of an item such as `**Owner:** Ana`; None for any other."""
+    key, value = parse_field(item.text())
+    kinds = [kind for kind in cues.column_kinds(key) if kind in ("owner", "due")] if value else []
+    return (kinds[0], value) if kinds else None
+
+
+def units(lines: NumberedLines) -> list[tuple[str, int]]:
+    """The lines of a paragraph, each with the lines in which it goes on."""
+    result: list[tuple[list[str], int]] = []
+    last = ""
+    for text, line in lines:
+        begins = _BEGINS_RE.match(text) or cues.LABEL_RE.match(text.strip())
+        is_open = text[:1].islower() or last[-1:] not in ".!?:;"
+        is_wrapped = len(last) >= _MIN_WRAPPED_CHARS and is_open
+        label = cues.LABEL_RE.match(f"{last} ")
+        is_labelled = label is not None and label.end() >= len(last)
+        last = text.strip()
+        if result and not begins and (is_wrapped or is_labelled or _CONTINUES_RE.match(text)):
+            result[-1][0].append(last)
+        else:
+            result.append(([last], line))
+    return [(" ".join(parts), line) for parts, line in result]
+
+
+def iter_texts(item: MinutesItem) -> Iterator[str]:
+    yield _BOX_RE.sub("", item.text(), count=1)
+    for each in item.nested:
+        yield from iter_texts(each)

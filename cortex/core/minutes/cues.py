@@ -8,7 +8,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import fold_accents
 
-ACTION, DECISION, QUESTION = "action", "decision", "question"
+ACTION, DECISION, QUESTION, CONTEXT = "action", "decision", "question", "context"
 ATTENDEES, ABSENT, AGENDA, MIXED = "attendees", "absent", "agenda", "mixed"
 
 _SECTIONS = read_sections(__file__)

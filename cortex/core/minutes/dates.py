@@ -41,8 +41,9 @@ _BARE_END_RE = lazy_re(r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][
 _END_OF_DAY_RE = lazy_re(r"(?i)^(?:eod|cob|end of day)[ ,]+(?:on[ ])?(?=\w)")
 _ON_WEEKDAY_RE = lazy_re(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
 # Before a date that is no due date where it lies far ahead: `as on Nov 3`, which was last year.
-_ON_DATE_RE = lazy_re(r"(?i)\b(?:on|at|am|el|le|il|op|em)[ ](?=\d|[^\W\d_]+[ ]\d)")
-_MAX_DAYS_ON = 60
+_ON_DATE_RE = lazy_re(r"(?i)\b(?:on|at|am|el|le|il|op|em|the)[ ](?=\d|[^\W\d_]+[ ]\d)")
+_ON_RE = lazy_re(r"(?i)^(?:on|at|am|el|le|il|op|em)[ ]")
+_MAX_DAYS_ON, _MAX_DUE_WORDS = 60, 5
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
@@ -124,6 +125,16 @@ def is_date_only(text: str, base: str) -> bool:
     """True if a short text such as `Nov 16` or `bis Freitag` says nothing but a due date."""
     rest = _DUE_CUE_RE.sub("", text.strip(), count=1)
     return len(rest) <= 24 and len(rest.split()) <= 4 and bool(_leading_day(rest, base))
+
+
+def without_due(text: str) -> str:
+    """The text without a due date and its cue at its end: `Call Ana` of `Call Ana by Friday`."""
+    words = text.rstrip(" .").split(" ")
+    for count in range(min(_MAX_DUE_WORDS, len(words) - 2), 0, -1):
+        last = " ".join(words[-count:]).strip("()[],;–—-")
+        if is_date_only(_ON_RE.sub("", last, count=1), "2000-01-01"):
+            return " ".join(words[:-count]).rstrip(" ,;:–—-")
+    return text
 
 
 def _leading_day(text: str, base: str) -> str:

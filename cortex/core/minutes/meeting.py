@@ -26,7 +26,13 @@ from cortex.core.minutes.cues import (
     words_of,
 )
 from cortex.core.minutes.dates import first_date, iter_dates
-from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
+from cortex.core.minutes.outcomes import (
+    ActionItem,
+    ContextItem,
+    DecisionItem,
+    OutcomeReader,
+    QuestionItem,
+)
 from cortex.core.minutes.sentences import FULL_NAME_RE
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
@@ -70,6 +76,7 @@ class MeetingMinutes(NamedTuple):
     actions: tuple[ActionItem, ...]
     decisions: tuple[DecisionItem, ...]
     questions: tuple[QuestionItem, ...] = ()
+    context: tuple[ContextItem, ...] = ()
 
 
 def parse_meeting(
@@ -97,6 +104,7 @@ def parse_meeting(
         tuple(each for each in outcomes if isinstance(each, ActionItem)),
         tuple(each for each in outcomes if isinstance(each, DecisionItem)),
         tuple(each for each in outcomes if isinstance(each, QuestionItem)),
+        tuple(each for each in outcomes if isinstance(each, ContextItem)),
     )
 
 
@@ -257,6 +265,8 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     plain = named if len(named.strip(" *_-–—`.:")) > 1 else plain
     plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
     head, colon, tail = plain.partition(":")
+    if re.match(r"[*_ ]*\d", tail):
+        return "", ()  # `Beginn: 19:30`
     is_role = colon and head.strip().casefold() in _ROLES
     name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
     name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`

@@ -7,9 +7,28 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from cortex.core.minutes import cues, sentences
-from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines, parse_field
-from cortex.core.minutes.cues import ABSENT, ACTION, AGENDA, ATTENDEES, DECISION, MIXED, QUESTION
-from cortex.core.minutes.dates import find_due, first_date, is_date_only
+from cortex.core.minutes.assigned import EVERYONE, given_task, take_brackets, trailing_owner
+from cortex.core.minutes.blocks import (
+    ARROW_RE,
+    Block,
+    MinutesItem,
+    field_of,
+    iter_texts,
+    nest_fields,
+    parse_field,
+    units,
+)
+from cortex.core.minutes.cues import (
+    ABSENT,
+    ACTION,
+    AGENDA,
+    ATTENDEES,
+    CONTEXT,
+    DECISION,
+    MIXED,
+    QUESTION,
+)
+from cortex.core.minutes.dates import find_due, first_date
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
     NO_TASK_WORDS,
@@ -50,7 +69,15 @@ class QuestionItem(NamedTuple):
     day: str = ""
 
 
-Outcome = ActionItem | DecisionItem | QuestionItem
+class ContextItem(NamedTuple):
+    """What to know about it: a risk, or the context. `line` counts from 1."""
+
+    text: str
+    line: int
+    day: str = ""
+
+
+Outcome = ActionItem | DecisionItem | QuestionItem | ContextItem
 
 
 class Place(NamedTuple):
@@ -61,26 +88,27 @@ class Place(NamedTuple):
     topic: str = ""
 
 
-_REASON_RE, _CONTINUES_RE, _POLAR_RE = map(cues.regex_of, ("reason", "continues", "polar"))
+_REASON_RE, _MOTION_RE = cues.regex_of("reason"), cues.regex_of("motion")
 _NAMED_LABEL_RE, _DONE_LABEL_RE = cues.regex_of("named label"), cues.regex_of("done labels")
 _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("done cells")
-_DEICTIC_RE, _MOTION_RE = cues.regex_of("deictic"), cues.regex_of("motion")
-_ARROW_RE = lazy_re(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
+_DEICTIC_RE = cues.regex_of("deictic")
 _BOLD_LABEL_RE = lazy_re(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = lazy_re(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
-_TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
-_TRAILING_INITIALS_RE = lazy_re(r",[ ]([A-Z]{2,4})[ .]*$")
+_ECHO_RE, _SPEAKER_RE = (
+    cues.regex_of("echo"),
+    lazy_re(r"^[*_]{0,3}@?\w[\w .-]{0,30}[*_]{0,3}:[*_]{0,3}[ ]+"),
+)
+_LAST_LABEL_RE = cues.regex_of("last label")
 _TRAILING_NAME_RE = lazy_re(r"\(([^()]{2,60})\)[ .]*$")
 _STRUCK_RE = lazy_re(r"~~(.+?)~~[ .]*")
-_BEGINS_RE = lazy_re(rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]")
 _ANCHOR_RE = lazy_re(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
+_LETTERS_RE = lazy_re(r"[^\W\d_]+")
 _NUMBER_RE = lazy_re(r"[\W\d_]*")
 _NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
-_EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
-_FOR_EVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(_EVERYONE)})[*_]{{0,3}} ?: +")
-_MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
-_MAX_TOPIC_CHARS = 120
-_MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day
+_FOREVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(EVERYONE)})[*_]{{0,3}} ?: +")
+_MAX_TOPIC_CHARS, _MAX_VOTE_WORDS = 120, 14
+_VOTE_WORDS = cues.words_of("vote words")
+_MAX_LAST_LABEL = 24
 _MAX_SPEECHES = 6  # in minutes that are no transcript
 
 
@@ -95,11 +123,14 @@ class OutcomeReader:
         self._sections: list[tuple[int, str, str]] = [(0, "", "")]  # level, kind, heading
         self._owner = ""  # of the items below a heading that is a name
         self._due = ""  # of the tasks below a heading or line that names a day
-        self._motion = ""  # what was put to the vote last
+        self._motion = self._above = ""  # what was put to the vote last; the line above
+        self._title = ""
 
     def read(self, blocks: list[Block]) -> list[Outcome]:
         """The outcomes in their order, each once."""
         self.speech.is_transcript = self._count_speeches(blocks) > _MAX_SPEECHES
+        heads = [block.lines[-1][0] for block in blocks if block.level == 1]
+        self._title = heads[0] if len(heads) == 1 else ""
         outcomes: dict[tuple[str, str, str], Outcome] = {}
         date = self.date
         for block in blocks:
@@ -109,13 +140,16 @@ class OutcomeReader:
                 about = str(outcome.line) if is_vague else ""
                 key = type(outcome).__name__, outcome.text.casefold(), about
                 day = self.date if self.date != date else ""  # of another meeting in the file
-                outcomes.setdefault(key, outcome._replace(day=day))
+                known = outcomes.setdefault(key, outcome._replace(day=day))
+                if isinstance(known, ActionItem) and isinstance(outcome, ActionItem):
+                    # Who takes on what was asked for may be said only after it.
+                    outcomes[key] = known._replace(owner=known.owner or outcome.owner)
         return list(outcomes.values())
 
     def _count_speeches(self, blocks: list[Block]) -> int:
         """How many items and lines begin with an attendee and a colon."""
         lines = [line for block in blocks for line, _ in block.lines]
-        lines += [text for block in blocks for item in block.items for text in _iter_texts(item)]
+        lines += [text for block in blocks for item in block.items for text in iter_texts(item)]
         heads = (line.partition(":")[0] for line in lines if ":" in line[:40])
         return sum(bool(parse_people(head, self.names, strict=True)) for head in heads)
 
@@ -123,12 +157,12 @@ class OutcomeReader:
         _, kind, topic = self._sections[-1]
         if block.rows:
             yield from self._of_table(block.rows, kind)
-        for item in _nest_fields(block.items):
+        for item in nest_fields(block.items):
             yield from self._of_item(item, Place(kind, self._owner, topic))
-        if block.level:
+        if block.level and not self._is_count(block):
             self._enter(block)
-        units = [MinutesItem([unit], []) for unit in _units(block.lines)]
-        for (text, line), fields in ((one.lines[0], one.nested) for one in _nest_fields(units)):
+        plain = [MinutesItem([unit], []) for unit in units(block.lines)]
+        for (text, line), fields in ((one.lines[0], one.nested) for one in nest_fields(plain)):
             if not block.level:
                 if kind == ACTION and text.rstrip("*_ ").endswith(":"):
                     self._due = find_due(text.replace("*", ""), self.date) or self._due
@@ -136,11 +170,16 @@ class OutcomeReader:
             elif self._label(text)[0]:
                 yield from self._of_text(text, line, Place())
 
+    def _is_count(self, heading: Block) -> bool:
+        """True of `**In favour: 5**` alone on a line, which is no heading."""
+        line = heading.lines[-1][0]
+        return heading.level == 6 and _is_bare_vote(line) and any(map(str.isdigit, line))
+
     def _enter(self, heading: Block) -> None:
         """Begin the section of a heading."""
         line = heading.lines[-1][0]
         self._owner = self._heading_owner(line.rstrip(":*_ "))
-        self._motion = ""
+        self._motion = self._above = ""
         is_below = heading.level == 6 or heading.level > self._sections[-1][0]
         if not (self._owner and is_below and not cues.section_kind(line)):
             while self._sections[-1][0] >= heading.level:
@@ -159,7 +198,7 @@ class OutcomeReader:
         above, _, last = text.rpartition(" ")
         in_actions = self._sections[-1][1] == ACTION
         is_for_all = cues.section_kind(above) == ACTION if above else in_actions
-        if is_for_all and last.casefold() in _EVERYONE:
+        if is_for_all and last.casefold() in EVERYONE:
             return last
         start = text.casefold()
         after = bisect_left(self._sorted_names, start)
@@ -175,7 +214,7 @@ class OutcomeReader:
 
     def _of_item(self, item: MinutesItem, place: Place) -> Iterator[Outcome]:
         """The outcomes of an item and of those nested in it."""
-        (text, line), *more = list(_units(item.lines)) or [("", 0)]
+        (text, line), *more = list(units(item.lines)) or [("", 0)]
         nested, below = item.nested, place._replace(topic=text or place.topic)
         if not text or _ANCHOR_RE.fullmatch(text):
             below = place
@@ -190,8 +229,8 @@ class OutcomeReader:
             if found and (is_marked or place.section in (ACTION, DECISION)):
                 in_action = any(isinstance(one, ActionItem) for one in found)
                 nested = [each for each in nested if self._is_own(each, in_action=in_action)]
-        for each in _nest_fields(nested):
-            if not _field_of(each):
+        for each in nest_fields(nested):
+            if not field_of(each):
                 yield from self._of_item(each, below)
 
     def _announced(self, item: MinutesItem, text: str, place: Place) -> Place | None:
@@ -232,34 +271,39 @@ class OutcomeReader:
         text = text[box.end() :] if box else text
         if struck := _STRUCK_RE.fullmatch(text):
             text, done = struck[1], True
-        arrow = _ARROW_RE.match(text)
+        arrow = ARROW_RE.match(text)
         text = text[arrow.end() :] if arrow else text
         if finished := _DONE_LABEL_RE.match(text):
             yield from self._action(text[finished.end() :], line, done=True)
             return
         kind, rest, said = self._label(text)
+        given = (
+            None
+            if kind in (DECISION, QUESTION, CONTEXT)
+            else given_task(rest, self.speech, self.date)
+        )
         if box and not kind:
             if not self._is_task(rest, place.section, done):
                 return
             kind = ACTION
-        elif not kind and is_item and place.section in (ACTION, DECISION, QUESTION):
-            kind = place.section
-        elif not kind and is_item and place.section in ("", AGENDA):
-            kind = ACTION if self._is_order(rest, in_agenda=place.section == AGENDA) else ""
-        fields = dict(filter(None, map(_field_of, nested)))
-        plain = (one for one in nested if not _field_of(one) and not self._is_own(one))
-        details = [part for one in plain for part in _iter_texts(one)]
+        elif not kind:
+            kind = self._kind_of(rest, place.section, is_item=is_item, is_given=bool(given))
+        fields = dict(filter(None, map(field_of, nested)))
+        plain = (one for one in nested if not field_of(one) and not self._is_own(one))
+        details = [part for one in plain for part in iter_texts(one)]
         due = find_due(fields.get("due", ""), self.date, is_cell=True)
         owner = said or parse_people(fields.get("owner", ""), self.names) or place.owner
         if kind == ACTION:
+            if given:
+                rest, owner, due = given[0], said or given[1], due or given[2]
             rest, later = self._split_promises(rest)
             yield from self._action(rest, line, details, owner=owner, due=due, done=done)
             for clause in later:
                 yield from self._action(clause, line, done=done)
         elif kind == DECISION:
             yield from self._decision(rest, line, place.topic, details)
-        elif kind == QUESTION:
-            yield from _question(rest, line)
+        elif kind in (QUESTION, CONTEXT):
+            yield from _noted(rest, line, kind)
         elif arrow and (lead := self.speech.leading_people(rest)):
             after = rest[lead.end :].lstrip("*_")
             task = after.lstrip(" :*_") if after.startswith(":") else rest
@@ -268,6 +312,20 @@ class OutcomeReader:
             yield from self._action(rest, line, details, owner=owner)
         elif place.section not in (ATTENDEES, ABSENT):
             yield from self._of_sentences(text, line, place.topic)
+            if not cues.section_kind(parse_field(text)[0]):
+                self._above = text
+
+    def _kind_of(self, text: str, section: str, *, is_item: bool, is_given: bool) -> str:
+        """What an unmarked text is, where its section or its form tells."""
+        if is_item and section in (ACTION, DECISION, QUESTION, CONTEXT):
+            return section
+        if is_given and section not in (ATTENDEES, ABSENT):
+            return ACTION
+        in_agenda = section == AGENDA
+        is_order = (
+            is_item and (in_agenda or not section) and self._is_order(text, in_agenda=in_agenda)
+        )
+        return ACTION if is_order else ""
 
     def _is_order(self, text: str, *, in_agenda: bool) -> bool:
         """True of `Enviar un correo`, and of `Send the invites (Ana)`."""
@@ -292,7 +350,7 @@ class OutcomeReader:
         label = cues.LABEL_RE.match(text)
         if not label:
             return self._key(text)
-        kind = next(kind for kind in (ACTION, DECISION, QUESTION) if label[kind])
+        kind = next(kind for kind in (ACTION, DECISION, QUESTION, CONTEXT) if label[kind])
         return kind, text[label.end() :], parse_people(label["owner"] or "", self.names)
 
     def _key(self, text: str) -> tuple[str, str, str]:
@@ -300,8 +358,10 @@ class OutcomeReader:
         key, rest = parse_field(text)
         kind = cues.section_kind(key) if rest else ""
         is_sentence = any(key.partition(" ")[0] in words for words in cues.STOP_WORDS.values())
-        if is_sentence or kind not in (ACTION, DECISION, QUESTION):
-            return "", text, ""
+        if is_sentence or kind not in (ACTION, DECISION, QUESTION, CONTEXT):
+            last = _LAST_LABEL_RE.search(text, max(0, len(text) - _MAX_LAST_LABEL))
+            kind = (ACTION if last["action"] else DECISION) if last and last.start() > 3 else ""
+            return kind, text[: last.start()] if last and kind else text, ""
         return kind, rest, ""
 
     def _is_task(self, text: str, section: str, done: bool) -> bool:
@@ -332,39 +392,27 @@ class OutcomeReader:
             if not text.strip() or nobody.end() < len(who.strip(" *_(")):
                 return
         said = ""
-        if everyone := _FOR_EVERYONE_RE.match(text):
+        if everyone := _FOREVERYONE_RE.match(text):
             said, text = everyone[1], text[everyone.end() :]
         elif lead := _LEADING_BRACKETS_RE.match(text):
             said = parse_people(lead[1], self.names)
             text = text[lead.end() :] if said else text
-        text, day = self._take_day_in_parenthesis(text)
-        due = due or day
+        text, beside, day = take_brackets(text, self.names, self.date)
+        said, due = said or beside, due or day
         task, named, marked = parse_task([text, *details], self.names)
         dues = (find_due(each, self.date) for each in (text, *details))
         due = due or marked or next(filter(None, dues), "")
         if not named and not said:
-            task, named = self._trailing_owner(task)
+            task, named = trailing_owner(task, self.names, self.date)
         if not named and (promise := self.speech.promise(text)):
             task, named = promise.text, promise.owner
         if not (said or named or owner or task.startswith("`")):
             named = self._subject(task)
         owner = said or named or owner
         if sentences.is_question(task) and not owner:
-            yield from _question(task, line)
+            yield from _noted(task, line)
         elif any(char.isalnum() for char in task) and not parse_people(task, self.names, True):
             yield ActionItem(tidy_task_text(task), owner, due or self._due, done, line)
-
-    def _take_day_in_parenthesis(self, text: str) -> tuple[str, str]:
-        """The day beside somebody in the last parentheses, of which they stay: `(Ana, 1 December)`."""
-        named = _TRAILING_NAME_RE.search(text)
-        parts = [part.strip() for part in named[1].split(",")] if named else []
-        base = self.date or "2000-01-01"
-        days = [part for part in parts if is_date_only(part, base)]
-        day = find_due(days[0], self.date, is_cell=True) if len(days) == 1 else ""
-        people = ", ".join(part for part in parts if part not in days)
-        if not named or not day or not parse_people(people, self.names):
-            return text, ""
-        return f"{text[: named.start()]}({people})", day
 
     def _subject(self, task: str) -> str:
         """Who begins a task: an attendee, or somebody with two names before a verb."""
@@ -376,28 +424,6 @@ class OutcomeReader:
         rest = task[stranger.end :]
         is_order = " " in stranger.names and self.speech.is_order(rest.lstrip())
         return stranger.names if is_order or self.speech.begins_with_task_verb(rest) else ""
-
-    def _trailing_owner(self, text: str) -> tuple[str, str]:
-        """The people who end a task: `book the room – Ana`, `book it: Ana, Friday`."""
-        initials = _TRAILING_INITIALS_RE.search(text)
-        if initials and initials[1] in self.names:
-            return text[: initials.start()], initials[1]
-        base = self.date or "2000-01-01"
-        rest = text
-        for _ in range(_MAX_TRAILING):
-            match = _TRAILING_OWNER_RE.search(rest, max(0, len(rest) - _MAX_TRAILING_CHARS))
-            if not match or not match.start():
-                break
-            people, _, day = match[1].partition(",")
-            people = people if is_date_only(day, base) else match[1]
-            named = parse_people(people, self.names, strict=bool(self.names))
-            if named or people.casefold() in _EVERYONE:
-                named = named or people
-                return rest[: match.start()] + text[len(rest) :], named
-            if not is_date_only(match[1], base):
-                break
-            rest = rest[: match.start()]
-        return text, ""
 
     def _decision(
         self, text: str, line: int, topic: str, details: Sequence[str] = ()
@@ -418,11 +444,21 @@ class OutcomeReader:
             because = _REASON_RE.match(each)
             reasons.append(each[because.end() :] if because else each)
         reason = "; ".join(filter(None, map(tidy_task_text, reasons)))
-        yield DecisionItem(_with_topic(text, self._motion or topic), reason, line)
+        if _is_bare_vote(text):
+            topics = (self._motion, topic, self._above)
+            text = next((_with_topic(text, one) for one in topics if self._is_topic(one)), "")
+        if text:
+            yield DecisionItem(text, reason, line)
         self._motion = ""
         for clause in self.speech.clauses(whole):
             if promise := self.speech.promise(clause):
                 yield from self._promised(promise.text, promise.owner, line)
+
+    def _is_topic(self, text: str) -> bool:
+        """Whether something can be voted on: no title of the minutes, no `Decisions`, no vote."""
+        kind = cues.section_kind(text) or cues.section_kind(parse_field(text)[0])
+        is_heading = text in (self._title, "") or bool(kind)
+        return not is_heading and not _is_bare_vote(text)
 
     def _promised(self, text: str, owner: str, line: int) -> Iterator[ActionItem]:
         due = find_due(text, self.date)
@@ -431,13 +467,16 @@ class OutcomeReader:
             yield ActionItem(task, owner, due, False, line)
 
     def _of_sentences(self, text: str, line: int, topic: str) -> Iterator[Outcome]:
-        before = speaker = ""
+        before = speaker = last = ""
         for clause in self.speech.clauses(text):
             kind, rest, _ = self._label(clause)
             if _MOTION_RE.search(clause):
                 self._motion = clause
             promise = self.speech.promise(clause, before)
             promise = promise or self.speech.own_promise(clause, speaker)
+            if promise and _ECHO_RE.match(promise.text) and (asked := last or self._above):
+                promise = promise._replace(text=_SPEAKER_RE.sub("", asked, count=1))
+            last = clause
             if rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not sentences.says_decided(clause):
@@ -501,60 +540,23 @@ class OutcomeReader:
             yield one._replace(owner=owner) if owner and isinstance(one, ActionItem) else one
 
 
-def _nest_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
-    """The items; one that only names an owner or a due date is nested in the item before it."""
-    result: list[MinutesItem] = []
-    for item in items:
-        if result and not item.nested and _field_of(item):
-            result[-1].nested.append(item)
-        else:
-            result.append(item._replace(nested=[*item.nested]))
-    return result
-
-
-def _field_of(item: MinutesItem) -> tuple[str, str] | None:
-    """The kind and the value of an item such as `**Owner:** Ana`; None for any other."""
-    key, value = parse_field(item.text())
-    kinds = [kind for kind in cues.column_kinds(key) if kind in ("owner", "due")] if value else []
-    return (kinds[0], value) if kinds else None
-
-
-def _units(lines: NumberedLines) -> list[tuple[str, int]]:
-    """The lines of a paragraph, each with the lines in which it goes on."""
-    units: list[tuple[list[str], int]] = []
-    last = ""
-    for text, line in lines:
-        begins = _BEGINS_RE.match(text) or cues.LABEL_RE.match(text.strip())
-        is_open = text[:1].islower() or last[-1:] not in ".!?:;"
-        is_wrapped = len(last) >= _MIN_WRAPPED_CHARS and is_open
-        label = cues.LABEL_RE.match(f"{last} ")
-        is_labelled = label is not None and label.end() >= len(last)
-        last = text.strip()
-        if units and not begins and (is_wrapped or is_labelled or _CONTINUES_RE.match(text)):
-            units[-1][0].append(last)
-        else:
-            units.append(([last], line))
-    return [(" ".join(parts), line) for parts, line in units]
-
-
-def _iter_texts(item: MinutesItem) -> Iterator[str]:
-    yield CHECKBOX_RE.sub("", item.text(), count=1)
-    for each in item.nested:
-        yield from _iter_texts(each)
-
-
-def _question(text: str, line: int) -> Iterator[QuestionItem]:
+def _noted(text: str, line: int, kind: str = QUESTION) -> Iterator[Outcome]:
+    """A question that is open, or what to know."""
     text = tidy_task_text(text)
     if text and text.casefold() not in NO_TASK_WORDS and not cues.NOBODY_RE.match(text):
-        yield QuestionItem(text, line)
+        yield QuestionItem(text, line) if kind == QUESTION else ContextItem(text, line)
+
+
+def _is_bare_vote(text: str) -> bool:
+    """True of `yes` and `6/0/1 carried`, which say how a vote went and not on what."""
+    words = _LETTERS_RE.findall(text.casefold())
+    return len(words) <= _MAX_VOTE_WORDS and _VOTE_WORDS.issuperset(words)
 
 
 def _with_topic(text: str, topic: str) -> str:
-    """A decision of one or two words, such as `yes`, with what it is about before it."""
-    if not topic or not _POLAR_RE.match(text) or cues.section_kind(topic):
-        return text
+    """How a vote went with what it is about before it."""
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", _LEADING_BRACKETS_RE.sub("", topic))
-    topic = re.sub(r"^[\d.)]+[ ]", "", CHECKBOX_RE.sub("", topic).strip(" :#*_"))
+    topic = re.sub(r"^(?:TOP[ ])?[\d.)]+:?[ ]", "", CHECKBOX_RE.sub("", topic).strip(" :#*_"))
     topic = re.split(r"(?<=[.?!])[ ]", topic)[0]
     if len(topic) > _MAX_TOPIC_CHARS:
         topic = topic[:_MAX_TOPIC_CHARS].rpartition(" ")[0]

@@ -17,10 +17,10 @@ from cortex.core.extract.candidate import TITLE_LIMIT, capitalize, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.markdown.scan import scan
 from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, regex_of, section_kind
-from cortex.core.minutes.dates import iter_dates
+from cortex.core.minutes.dates import iter_dates, without_due
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
-from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
+from cortex.core.minutes.outcomes import ActionItem, ContextItem, DecisionItem, Outcome
 from cortex.core.minutes.task_signs import opened, ticked
 from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
@@ -74,7 +74,9 @@ class MinutesLine(NamedTuple):
 
 def outcomes_in_order(meeting: MeetingMinutes) -> list[Outcome]:
     """Decisions, actions and questions by their line; the first `MAX_RECORDS`."""
-    some: tuple[Outcome, ...] = (*meeting.actions, *meeting.decisions, *meeting.questions)
+    some: tuple[Outcome, ...] = (
+        *meeting.actions, *meeting.decisions, *meeting.questions, *meeting.context,
+    )  # fmt: skip
     return sorted(some, key=lambda one: one.line)[:MAX_RECORDS]
 
 
@@ -119,12 +121,14 @@ def outcome_record(
     alias = title.replace("|", "-").replace("]", ")").replace("[", "(")
     source = f"From [[{meeting_id}|{alias}]]."
     child = base._replace(
-        date=one.day or meeting.date, id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
+        date=one.day or meeting.date, id=id_, title=_title_of(_line_of(one)), relations=(("derived_from", meeting_id),),
         type="question", body=f"> {text}\n\n{source}",
     )  # fmt: skip
     if isinstance(one, ActionItem):
         status = "done" if one.done else "open"
         return child._replace(type="action", status=status, owner=one.owner, due=one.due)
+    if isinstance(one, ContextItem):
+        return child._replace(type="context")
     if isinstance(one, DecisionItem):
         why = f"**Why.** {one_line(one.reason)}\n\n" if one.reason else ""
         return child._replace(type="decision", body=f"> {text}\n\n{why}{source}")
@@ -134,8 +138,12 @@ def outcome_record(
 def _line_of(one: Outcome) -> MinutesLine:
     if isinstance(one, ActionItem):
         return MinutesLine("action", one_line(one.text), one.owner, one.due)
-    kind = "decision" if isinstance(one, DecisionItem) else "question"
-    return MinutesLine(kind, one_line(one.text))
+    kinds = {DecisionItem: "decision", ContextItem: "context"}
+    return MinutesLine(kinds.get(type(one), "question"), one_line(one.text))
+
+
+def _title_of(line: MinutesLine) -> str:
+    return make_title(without_due(line.text) if line.due else line.text)
 
 
 def _line_in(note: Note) -> MinutesLine:
@@ -310,7 +318,7 @@ def _is_as_read(note: Note, original: Counter[MinutesLine]) -> bool:
     as_read = (
         digest in digests if digest else own.capitalized in {line.capitalized for line in original}
     )
-    return as_read and is_current and note.title == make_title(own.text)
+    return as_read and is_current and note.title in (make_title(own.text), _title_of(own))
 
 
 def _with_line(note: Note, line: MinutesLine) -> Note:
@@ -319,10 +327,8 @@ def _with_line(note: Note, line: MinutesLine) -> Note:
     body = note.body.replace(b"\n> " + before + b"\n", b"\n> " + after + b"\n", 1)
     if body == note.body:  # as earlier versions wrote it
         body = body.replace(b"\n" + before + b"\n", b"\n" + after + b"\n", 1)
-    needs_quote = (
-        note.is_flat and body == note.body and make_title(line.text) != capitalize(line.text)
-    )
-    note = with_title(note._replace(body=body), make_title(line.text))
+    needs_quote = note.is_flat and body == note.body and _title_of(line) != capitalize(line.text)
+    note = with_title(note._replace(body=body), _title_of(line))
     if needs_quote:  # the title alone said it, and now it is cut
         note = with_body(note, f"> {line.text}\n\n{normalized_body(note)}")
     fields = {_DIGEST_KEY: line.digest}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
+from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of, words_of
 from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -22,6 +22,12 @@ _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
 _OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
+_UNOWNED_RE = regex_of("unowned")
+_VERB_RE = lazy_re(r"[*_]{0,3}[ ]([^\W\d_A-Z]{3,})[ ](?=\S+[ ]?\S)")
+_REPORTS = words_of("reports")
+_PRESENT_ENDINGS = {
+    "de": ("t", "en", "ern", "eln"), "fr": ("e", "t", "d", "nt"), "es": ("a", "e", "an", "en"),
+}  # fmt: skip
 _ASIDE_RE = lazy_re(r"\(([^()]{12,200})\)")
 _CONJUNCTION_RE = lazy_re(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
 _TOKEN_RE = lazy_re(r"@?[^\W\d_][\w'’.-]*")
@@ -237,10 +243,21 @@ class Speech:
             rest = rest.strip(": *_")
             is_task = not self.is_transcript and self._is_task(rest, has_due=has_due)
             return Promise(rest, lead.names) if is_task else None
+        if clause.rstrip().endswith(":"):
+            return None
         is_present = (has_due and _PRESENT_VERB_RE.match(clause[lead.end :])) or (
-            _TASK_VERB_RE.match(clause[lead.end :]) and not self.is_transcript
+            not self.is_transcript
+            and (_TASK_VERB_RE.match(clause[lead.end :]) or self._tells_task(clause))
         )
         return Promise(clause, lead.names) if is_present else None
+
+    def _tells_task(self, clause: str) -> bool:
+        """True of an attendee and any verb of the present tense but those of a report: `Ana mietet
+        den Saal`, and not `Ana berichtet`; never for English, which reports in that tense."""
+        lead = self.leading_people(clause)
+        verb = _VERB_RE.match(clause, lead.end) if lead and self.language != "en" else None
+        ending = _PRESENT_ENDINGS.get(self.language, ())
+        return bool(verb and verb[1] not in _REPORTS and verb[1].endswith(ending))
 
     def _is_task(self, text: str, *, has_due: bool) -> bool:
         """True if the text after `Ana:` is a task, and not something that Ana said."""
@@ -253,9 +270,12 @@ class Speech:
         return has_due or bool(_FOREIGN_INFINITIVE_RE.match(text))
 
     def is_obligation(self, clause: str) -> bool:
-        """True if the clause says what must be done and names nobody; never for English."""
-        if self.language == "en" or self.is_transcript or is_question(clause):
+        """True if the clause says what must be done and names nobody: `Need to book a room`."""
+        if self.is_transcript or is_question(clause):
             return False
+        if self.language == "en":
+            verb = _UNOWNED_RE.match(clause)
+            return verb is not None and verb["verb"].casefold() in IMPERATIVES
         return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
 
     def begins_with_task_verb(self, text: str) -> bool:

@@ -125,7 +125,7 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
     ("## Actions\n- Lena\n", [], []),
     (
         "**Pendenzen:**\n- Offerten einholen (Verantwortlich: Lena Koch, bis 18.05.2025)\n",
-        [("Offerten einholen, bis 18.05.2025", "Lena Koch", "2025-05-18")],
+        [("Offerten einholen", "Lena Koch", "2025-05-18")],
         [],
     ),
     ("## Actiepunten\n- Jan vraagt offertes aan\n", [("Jan vraagt offertes aan", "Jan", "")], []),

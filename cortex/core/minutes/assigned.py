@@ -1,0 +1,88 @@
+"""To whom a task is given, and until when, where it says so at its end: `book a room (Ana, Friday)`."""
+
+from __future__ import annotations
+
+from cortex.core.minutes import cues
+from cortex.core.minutes.blocks import ARROW_RE, parse_field
+from cortex.core.minutes.dates import find_due, is_date_only
+from cortex.core.minutes.sentences import Speech
+from cortex.core.minutes.task_parser import NameSet, parse_people
+from cortex.core.text.lazy_re import lazy_re
+
+_LAST_BRACKETS_RE = lazy_re(r"[ ]?[(\[]([^()\[\]]{2,60})[)\]][ .]*$")
+_GIVEN_RE = lazy_re(r"[ ]?(?:[-=]?[→⇒]|[-=]>|:(?=[ ]@))[ ]{0,3}([^→⇒>]{2,60})$")
+_PARTS_RE = lazy_re(r"[ ]?(?:[;/(]|,(?!(?:[ ](?:19|20)\d\d\b)))[ ]?")
+_LINK_RE = lazy_re(r"\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
+_TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
+_TRAILING_INITIALS_RE = lazy_re(r",[ ]([A-Z]{2,4})[ .]*$")
+EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
+_MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day
+_MIN_TASK_CHARS = 4
+
+
+def _who_and_when(text: str, names: NameSet, date: str, *, strict: bool) -> tuple[str, str]:
+    """The people and the day that `Ana, Ben; by Friday` consists of; empty if it says more."""
+    people, days = [], []
+    base = date or "2000-01-01"
+    for part in _PARTS_RE.split(text.strip(" ()[]")):
+        key, value = parse_field(part)
+        said = value if {"owner", "due"}.intersection(cues.column_kinds(key)) else part.strip()
+        if is_date_only(said, base):
+            days.append(find_due(said, date, is_cell=True))
+        elif who := parse_people(said, names, strict):
+            people.append(who)
+        else:
+            return "", ""
+    return (", ".join(people), days[0] if days else "") if len(days) < 2 else ("", "")
+
+
+def take_brackets(text: str, names: NameSet, date: str) -> tuple[str, str, str]:
+    """The text without last brackets with a day, or a day beside people; these, and the day."""
+    found = _LAST_BRACKETS_RE.search(text, max(0, len(text) - _MAX_TRAILING_CHARS))
+    people, day = _who_and_when(found[1], names, date, strict=False) if found else ("", "")
+    if found and day and not people and find_due(text[: found.start()], date):
+        return text, "", ""
+    is_squared = bool(found and found[0].lstrip().startswith("["))
+    if found and is_squared and not day:
+        people, _ = _who_and_when(found[1], names, date, strict=True)
+    if not found or not found.start() or not (day or (people and is_squared)):
+        return text, "", ""
+    return text[: found.start()], people, day
+
+
+def given_task(text: str, speech: Speech, date: str) -> tuple[str, str, str] | None:
+    """Task, people and day of `**Ana** → call Ben (Fri)` and `call Ben → Ana, Fri`; else None."""
+    lead = speech.leading_people(text)
+    after = text[lead.end :].lstrip("*_: ") if lead else ""
+    if lead and (arrow := ARROW_RE.match(after)):
+        return after[arrow.end() :], lead.names, ""
+    plain = _LINK_RE.sub(r"\1", text) if "](" in text else text
+    found = _GIVEN_RE.search(plain, max(0, len(plain) - _MAX_TRAILING_CHARS))
+    people, day = _who_and_when(found[1], speech.names, date, strict=True) if found else ("", "")
+    if not found or not people or found.start() < _MIN_TASK_CHARS:
+        return None
+    is_task = ":" not in found[0][:2] or speech.is_order(plain)
+    return (plain[: found.start()], people, day) if is_task else None
+
+
+def trailing_owner(text: str, names: NameSet, date: str) -> tuple[str, str]:
+    """The people who end a task: `book the room – Ana`, `book it: Ana, Friday`."""
+    initials = _TRAILING_INITIALS_RE.search(text)
+    if initials and initials[1] in names:
+        return text[: initials.start()], initials[1]
+    base = date or "2000-01-01"
+    rest = text
+    for _ in range(_MAX_TRAILING):
+        match = _TRAILING_OWNER_RE.search(rest, max(0, len(rest) - _MAX_TRAILING_CHARS))
+        if not match or not match.start():
+            break
+        people, _, day = match[1].partition(",")
+        people = people if is_date_only(day, base) else match[1]
+        named = parse_people(people, names, strict=bool(names))
+        if named or people.casefold() in EVERYONE:
+            named = named or people
+            return rest[: match.start()] + text[len(rest) :], named
+        if not is_date_only(match[1], base):
+            break
+        rest = rest[: match.start()]
+    return text, ""
