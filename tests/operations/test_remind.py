@@ -13,7 +13,9 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.core.briefing.injected import MAX_REMINDER_CHARS
 from cortex.core.text import context_markers
+from cortex.interfaces.cli import render
 from cortex.operations.care.init import init
+from cortex.operations.find.recall import recall
 from cortex.operations.find.remind import remind
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive, delete
@@ -245,10 +247,17 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
     )
     assert "- ⚠ was true on 2026-11-01: ledger.py is gone" in answer.text
     assert answer.hits[0].doubt.startswith("was true on 2026-11-01: ledger.py is gone")
+    for verb in (search, recall, search):  # the second time from the cache
+        found = verb(vault, there, "ledger journal")
+        assert [hit.id for hit in found.hits if hit.doubt] == ["ledger-wal-aaaaaa"]
+        shown = render.marked_text(verb.__name__, found)
+        assert "⚠ was true on 2026-11-01: ledger.py is gone" in shown
+        assert not any(hit.doubt for hit in verb(vault, caller, "ledger journal").hits)
     # Asked elsewhere.
     assert "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text
     (app / "ledger.py").write_text("journal = 1\n")
     assert "⚠" not in remind(vault, there, "ledger journal", project="app", branch="main").text
+    assert not any(hit.doubt for hit in search(vault, there, "ledger journal").hits)
 
 
 def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, caller):

@@ -77,9 +77,14 @@ def _why(why: dict[str, Any]) -> Iterable[str]:
         yield f"meaning {why['meaning']:.2f}"
 
 
+def _recalled_lines(hit: Any) -> Iterable[str]:
+    yield from note_lines(hit, format_day(hit.date), name_of(hit))
+    yield from [f"  {yellow(f'⚠ {hit.doubt}')}"] * bool(hit.doubt)
+
+
 def recall(answer: Any) -> Iterable[str]:
     hits = answer.hits
-    yield from blocks(note_lines(hit, format_day(hit.date), name_of(hit)) for hit in hits)
+    yield from blocks(map(_recalled_lines, hits))
     if not hits:
         yield "nothing is recalled" + (f" for {escape(answer.query)}" if answer.query else "")
         yield from hint_lines(answer)

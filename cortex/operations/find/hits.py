@@ -54,7 +54,7 @@ class Hit(NamedTuple):
     why: dict[str, float | dict[str, float]] = {}  # noqa: RUF012
     owner: str = ""  # of an action
     due: str = ""
-    doubt: str = ""  # of code: why it may not hold any more
+    doubt: str = ""  # why it may not hold any more
 
 
 class Hits(NamedTuple, Generic[T]):

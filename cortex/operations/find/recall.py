@@ -38,6 +38,7 @@ from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, Hits, build_hit, expand
 from cortex.operations.find.note_ranks import rank_best, rank_notes
 from cortex.operations.find.resolve_note import command
+from cortex.operations.find.verify_claims import find_doubts
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -198,9 +199,13 @@ def _build_hits(
 ) -> tuple[Hit, ...]:
     wanted = snippets.looked_for(selected.terms, request.query.phrases)
     decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
+    shown = selected.scored[: request.limit]
+    doubts = find_doubts(vault, caller, [row for row, _ in shown])
     hits = [
-        build_hit(vault, row, score, wanted if row.type else decided)
-        for row, score in selected.scored[: request.limit]
+        build_hit(vault, row, score, wanted if row.type else decided)._replace(
+            doubt=doubts.get(row.id, "")
+        )
+        for row, score in shown
     ]
     return tuple(expand(vault, caller, request.query, hits, wanted))
 

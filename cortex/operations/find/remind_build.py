@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from cortex.core.briefing.excerpt import body_excerpt, sanitize_line
@@ -36,7 +35,7 @@ from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
+from cortex.operations.find.verify_claims import find_doubts
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
@@ -53,8 +52,6 @@ _HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
 _MAX_TURN_CHARS = 280  # of what a turn says
 _SAME_ANSWER = 0.8  # share of what a turn covers, from which on its record is enough
 _MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
-_MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
-_TYPES_WITHOUT_CLAIMS = ("action", "plan", "turn")  # what is to come, or was so then
 _SCOPES_OF_EVERY_PROJECT = ("personal", "global")
 
 
@@ -98,8 +95,6 @@ class _RecordExcerpt(NamedTuple):
 
     line: ReminderLine
     source: _Relevant
-    body: str
-    created: str
 
 
 def build_reminder(
@@ -137,7 +132,7 @@ def build_reminder(
             problems.append(Problem(own.root, message, "cortex doctor"))
     found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
     excerpts = _excerpt_records(found, number, caller.zone)
-    lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
+    lines, text = _fit_to_budget(_mark_contradicted(vault, caller, excerpts))
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
     access_log.append(vault, caller, "remind", [line.id for line in lines])
@@ -335,32 +330,15 @@ def _excerpt_records(matches: Iterable[_Relevant], number: int, zone: Zone) -> l
 
 
 def _mark_contradicted(
-    caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
+    vault: Vault, caller: Caller, excerpts: list[_RecordExcerpt]
 ) -> list[ReminderLine]:
     """The lines, marked as in a briefing where the project's files or git contradict a record."""
-    lines = [one.line for one in excerpts]
-    checkable = [
-        one
-        for one in excerpts
-        if not one.source.is_personal
-        and one.source.row.scope not in _SCOPES_OF_EVERY_PROJECT
-        and one.line.type not in _TYPES_WITHOUT_CLAIMS
+    rows = [one.source.row for one in excerpts if not one.source.is_personal]
+    doubts = find_doubts(vault, caller, rows)
+    return [
+        line._replace(doubt=sanitize_line(doubts.get(line.id, ""), _MAX_TITLE_CHARS))
+        for line, _ in excerpts
     ]
-    if not checkable or project != checkout.project_of(caller.cwd):
-        return lines
-    notes = [
-        ClaimingNote(one.line.id, one.line.title, one.body, one.created, one.line.type)
-        for one in checkable[:_MAX_CLAIMS_CHECKED]
-    ]
-    git = checkout.find_repository(caller.cwd)
-    found = find_contradictions(git[0] if git else os.path.realpath(caller.cwd), notes)
-    problems += found.problems
-    why = {
-        id_: sanitize_line(f"was true on {one.date}: {found.contradictions[id_]}", _MAX_TITLE_CHARS)
-        for one in lines
-        if (id_ := one.id) in found.contradictions
-    }
-    return [one._replace(doubt=why.get(one.id, "")) for one in lines]
 
 
 def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, ...], str]:
@@ -410,7 +388,7 @@ def _excerpt_record(match: _Relevant, zone: Zone) -> _RecordExcerpt | None:
         text += f"{' ' if text else ''}(confidence {confidence:g})"
     date = sanitize_line(clock(created or one.when, zone)[:10])
     line = _reminder_line(match, title, text, sanitize_line(type_), date)
-    return _RecordExcerpt(line, match, body, created)
+    return _RecordExcerpt(line, match)
 
 
 def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> _RecordExcerpt | None:
@@ -424,7 +402,7 @@ def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> _RecordExcerpt |
     if _FAULT_RE.search(said):
         return None
     line = _reminder_line(match, title, said, "turn", clock(row.when, zone)[:10])
-    return _RecordExcerpt(line, match, "", row.created)
+    return _RecordExcerpt(line, match)
 
 
 def _reminder_line(match: _Relevant, title: str, text: str, type_: str, date: str) -> ReminderLine:

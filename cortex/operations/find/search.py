@@ -23,7 +23,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches, with_project_names
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
 from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, NoteRef, build_hit, expand, read_text
-from cortex.operations.find.verify_claims import find_code_doubt
+from cortex.operations.find.verify_claims import find_doubts
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -190,13 +190,16 @@ def _build_hits(
 ) -> tuple[Hit, ...]:  # fmt: skip
     wanted = snippets.looked_for(terms, request.query.phrases)
     hits: list[Hit] = []
+    doubts: dict[str, str] = {}
+    for vault in {part.vault for part, _ in ranked}:
+        rows = [one.row for part, one in ranked if part.vault == vault]
+        doubts |= find_doubts(vault, caller, rows)
     for part, one in ranked:
         hit = build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
         others = one.others[:_MAX_OTHERS]
         refs = tuple(NoteRef(row.id, row.type, row.title, row.path) for row in others)
         why = _explain(part.vault, one, wanted) if request.explain else {}
-        doubt = find_code_doubt(part.vault, caller, one.row)
-        hits.append(hit._replace(others=refs, why=why, doubt=doubt))
+        hits.append(hit._replace(others=refs, why=why, doubt=doubts.get(one.row.id, "")))
     for vault in {part.vault for part, _ in ranked}:
         hits = expand(vault, caller, request.query, hits, wanted)
     return tuple(hits)

@@ -12,14 +12,17 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import CODE_TYPES
+from cortex.core.model.note_status import CODE_TYPES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.record import ONE_PERSONS_SCOPES
+from cortex.core.text.days import clock
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from cortex.core.extract.claims import RecordClaims
 
 MAX_CLAIMS, MAX_SOURCE_BYTES = 200, 1_000_000
+_MAX_SHOWN = 20  # records of an answer that are checked, the first ones
+# What is to come, was so then, or is asked; of code another check is made.
+_CLAIM_NOTHING = ("action", "plan", "session", "meeting", "question", *CODE_TYPES)
 TIMEOUT_SECONDS = 2.0  # for one call of git; a history of 5,000 commits takes 0.1
 _NOW = "9999"  # the time of what no commit has yet
 _MAX_PATHS = 40  # paths that git is asked for
@@ -116,6 +122,38 @@ def find_contradictions(
         problems.append(Problem("git", why, error.hint))
     in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
     return ClaimCheck(in_doubt, tuple(project.stamps.items()), tuple(problems), edited)
+
+
+def find_doubts(vault: Vault, caller: Caller, rows: Sequence[NoteRow]) -> dict[str, str]:
+    """Why records that an answer shows may not hold any more, by their ids: of code, and of the
+    project around the working directory in the words of a briefing. These are cached like one."""
+    doubts = {row.id: find_code_doubt(vault, caller, row) for row in rows if row.type in CODE_TYPES}
+    shared = (row for row in rows if row.scope not in ONE_PERSONS_SCOPES and row.id != row.path)
+    some = [row for row in shared if row.tier == TIER_CURRENT and row.type not in _CLAIM_NOTHING]
+    around = checkout.find_repository(caller.cwd) if some else None
+    project = resolve_project(vault, caller, "") if around else ""
+    here = {row.id: row for row in some[:MAX_CLAIMS] if row.project == project}
+    if around is None or not here:
+        return doubts
+    key = briefing_cache.BriefingKey(project, " ".join(here), 0, around.top, caller.zone.name)
+    if known := briefing_cache.read_cached_briefing(vault, key):
+        return doubts | dict(zip(known.ids, known.text.split("\n"), strict=False))
+    began = time.time_ns()
+    told = (
+        ClaimingNote(id_, row.title, read_text(vault, row).partition("\n---\n")[2], row.created, "")
+        for id_, row in here.items()
+    )
+    check = find_contradictions(around.top, told)
+    found = check.contradictions.items()
+    said = {
+        id_: f"was true on {clock(here[id_].created, caller.zone)[:10]}: {why}"
+        for id_, why in found
+    }
+    if not check.problems:
+        used = {os.path.join(vault.root, row.path): "" for row in here.values()}
+        cached = briefing_cache.CachedBriefing("\n".join(said.values()), tuple(said))
+        briefing_cache.write(vault, key, cached, used | dict(check.file_stamps), began)
+    return doubts | said
 
 
 def find_code_doubt(vault: Vault, caller: Caller, row: NoteRow) -> str:

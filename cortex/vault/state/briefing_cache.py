@@ -20,7 +20,7 @@ from cortex.vault.locate import Vault
 
 CACHE_FOLDER = "briefs"
 _FORMAT_LINE = f"cortex brief 2 {__version__}"
-_MAX_ENTRIES = 64  # in one vault; branches come and go
+_MAX_ENTRIES = 256  # in one vault; branches come and go, and searches leave their marks
 _MAX_BYTES = 4 * 1024 * 1024
 # A file that changed this short before a look may change again within the same tick of its file
 # system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
