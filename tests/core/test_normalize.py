@@ -109,7 +109,7 @@ def test_equal_content_within_fifteen_minutes_is_one_record_whose_provenance_gro
     assert isinstance(created, CreateNote)
     known.register_change(created, first)
 
-    soon = event("decision: Use sqlite\n", at="2026-11-20T17:00:12Z", project="p")
+    soon = event("decision: Use sqlite.\n", at="2026-11-20T17:00:12Z", project="p")
     (grown,) = changes_for_event(soon, known)
     assert grown == AddProvenance(created.path, soon)
     after = notes.read_strict(amend_note(created.text.encode(), grown), created.path)

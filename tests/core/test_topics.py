@@ -11,7 +11,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.normalize.changes import CreateNote, ExistingRecords, UpsertTopic
 from cortex.core.normalize.handlers import changes_for_event, parse_event, records_from_event
 from cortex.core.normalize.session_note import NO_GOAL, NO_SUMMARY
-from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
+from cortex.core.normalize.topic_upsert import UpsertResult, has_current_replacement, upsert_record
 from cortex.core.notes import note as notes
 
 
@@ -157,6 +157,30 @@ def test_fields_that_a_hand_added_stay_where_they_are() -> None:
     assert b"type: decision\r\n# why\r\nreviewed: Ada\r\n" in done.data
     assert b"Text 2\r\n\r\n    indented\r\n" in done.data
     assert notes.read_strict(done.data, "x").get("priority") == "7"
+
+
+def test_a_paragraph_that_a_person_added_stays_and_is_an_event_once() -> None:
+    first, second, third = saved(5), saved(6), saved(7)
+    kept = {one.id: records_from_event(one) for one in (first, second, third)}
+
+    def after(data: bytes, event: Event) -> UpsertResult:
+        (record,) = records_from_event(event)
+        return upsert_record(data, UpsertTopic("x", event, record), lambda id_: kept.get(id_, []))
+
+    data = taken([first]) + b"\nMy own clause.\n"
+    once = after(data, second)
+    assert once.data.endswith(b"\nMy own clause.\n")
+    assert once.preserved_event is not None
+    kept[once.preserved_event.id] = records_from_event(once.preserved_event)
+    again = after(once.data, third)
+    assert again.preserved_event is None
+    assert again.data.count(b"My own clause.") == 1
+    # What was changed within a paragraph is an event, and does not stay.
+    body = records_from_event(first)[0].body
+    first_words = body.strip().partition(" ")[0].encode()
+    changed = after(data.replace(first_words + b" ", b"Changed ", 1), second)
+    assert changed.preserved_event is not None
+    assert b"Changed" not in changed.data
 
 
 @pytest.mark.parametrize(("status", "after"), [

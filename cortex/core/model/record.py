@@ -165,11 +165,11 @@ def relation_fields(relations: tuple[tuple[str, str], ...]) -> dict[str, yaml_wr
     return dict(fields)
 
 
-def content_digest(title: str, body: str) -> str:
+def content_digest(title: str, body: str, ends: str = ".!") -> str:
     """By what a record's content is recognized: its text without a heading that begins it, or the
-    title that says all of it."""
+    title that says all of it; without the signs of `ends` at its end."""
     _, text = split_heading(body)
-    return text_digest(text if text.strip() else title)
+    return text_digest((text if text.strip() else title).rstrip(f" \r\n{ends}"))
 
 
 def without_repeated_title(record: Record) -> Record:

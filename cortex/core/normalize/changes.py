@@ -136,7 +136,7 @@ class ExistingRecords:
             if (
                 (abs(made_at - known_at) <= DUPLICATE_WINDOW_SECONDS or type_ == "meeting")
                 and self._digest_by_path.get(path, digest) == digest
-                and text_digest(title or known_title) == text_digest(known_title)
+                and content_digest(title or known_title, "") == content_digest(known_title, "")
             ):
                 return path
         return ""

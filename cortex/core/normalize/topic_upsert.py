@@ -7,7 +7,7 @@ union; `created` is the earliest time, `updated` the latest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from cortex.core.model.event import Event, id_after, latest_event_id, time_of_id
@@ -89,22 +89,34 @@ def upsert_record(
     joined = _merge_collections(existing, change.record)
     manual_edit = None
     if wins and not has_same_text(existing, change.record, form):
-        earlier = (one for id_ in sorted(before, reverse=True) for one in said(id_))
-        if not any(has_same_text(one, existing, form) for one in earlier):
-            manual_edit = event_of_manual_edit(existing, event)
-            joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
+        ids, body = sorted(before, reverse=True), change.record.body
+        if not any(has_same_text(one, existing, form) for id_ in ids for one in said(id_)):
+            earlier = [one for id_ in ids for one in said(id_)]
+            added = _added_paragraphs(existing, earlier[:1])
+            if not added or any(all(part not in one.body for one in earlier) for part in added):
+                manual_edit = event_of_manual_edit(existing, event)
+                joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
+            body = "\n\n".join([body.strip("\n"), *(part for part in added if part not in body)])
         stands = existing.status == initial_status(existing.type) or (
             change.record.layer and existing.status in ("active", "done")
         )  # a plan is done by its steps
         status = change.record.status if stands else existing.status
         text = {key: getattr(change.record, key) for key in (*_TEXT_FIELDS, *_SESSION_FIELDS)}
-        joined = joined._replace(status=status, **text)
+        joined = joined._replace(status=status, **text)._replace(body=body)
     elif wins:
         joined = joined._replace(**{key: getattr(change.record, key) for key in _SESSION_FIELDS})
     same = has_same_text(joined, existing, form) and has_same_text(joined, change.record, form)
     return UpsertResult(
         _write_record(note, existing, joined, form), manual_edit, changed=back or not same
     )
+
+
+def _added_paragraphs(existing: Record, latest: Sequence[Record]) -> list[str]:
+    """The paragraphs that a person added to what the latest event says, and left as it was."""
+    mine = existing.body.strip("\n").split("\n\n")
+    theirs = {part for one in latest for part in one.body.strip("\n").split("\n\n")} | {""}
+    is_whole = [one.title for one in latest] == [existing.title] and theirs - {""} <= {*mine}
+    return [part for part in mine if part not in theirs] if is_whole else []
 
 
 def has_same_text(one: Record, other: Record, form: NoteForm = NESTED) -> bool:

@@ -1,5 +1,4 @@
-"""Properties in other notations than ours: TOML between lines of `+++`, or a JSON object, at the top
-of a note. They are read, and never written."""
+"""TOML between lines of `+++`, or a JSON object, at the top of a note: read, and never written."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from cortex.core.notes.yaml_lines import MAX_BYTES_WITHOUT_EVENTS, NoteParts
 from cortex.core.notes.yaml_subset import Fields, FrontmatterError
 from cortex.core.text.tables import parse_toml
 
-_MAX_BRACKETS = 200
 _TOML_PATTERN = rb"(\+{3}[ \t]*\r?\n)((?s:.*?)(?<=\n))(\+{3}[ \t]*(?:\r?\n|\Z))"
 _UNCLOSED_PATTERN = rb"\+{3}[ \t]*\r?\n\s*(?:[\w\"'.-]{1,100}[ \t]*=|\[)"
 _JSON_PATTERN = r"\{\s*\"[^\"\n]{0,100}\"\s*:"
@@ -23,11 +21,8 @@ def split_foreign(data: bytes) -> tuple[NoteParts, Fields]:
     """The parts of a note without YAML at its top, and its fields, which never make it a record.
     `FrontmatterError` if properties are meant there and cannot be read; its line is one of `data`."""
     head = data[:MAX_BYTES_WITHOUT_EVENTS]
-    text, parts, fields = (
-        head.decode("utf-8", "surrogateescape"),
-        NoteParts(b"", b"", b"", data),
-        {},
-    )
+    text, fields = head.decode("utf-8", "surrogateescape"), {}
+    parts = NoteParts(b"", b"", b"", data)
     try:
         if toml := re.match(_TOML_PATTERN, head):
             parts = NoteParts(toml[1], toml[2], toml[3], data[toml.end() :])
@@ -41,7 +36,7 @@ def split_foreign(data: bytes) -> tuple[NoteParts, Fields]:
                 return parts, {}
             parts = NoteParts(data[:1], data[1:end], closing[0], data[closing.end() :])
         plain = json.dumps(fields, ensure_ascii=False, default=lambda time: time.isoformat())
-        if plain.count("[") + plain.count("{") > _MAX_BRACKETS:
+        if plain.count("[") + plain.count("{") > 200:
             raise ValueError("too many brackets")
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))

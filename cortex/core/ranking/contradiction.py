@@ -54,6 +54,12 @@ def contradicts(one: str, other: str) -> bool:
     return any(_refuses(a, b) or _refuses_part(a, b) for a, b in ((first, second), (second, first)))
 
 
+def says_same(one: str, other: str) -> bool:
+    """True if both statements want the same rather than the same."""
+    first, second = _read(one), _read(other)
+    return bool(first and first.unwanted and second and first[:2] == second[:2])
+
+
 def denies(statement: str, quote: str) -> bool:
     """True if the first clause of a statement negates that of the quote given for it, or the other way
     round: one of them has a negation, and the shorter one no other word that the longer one lacks."""

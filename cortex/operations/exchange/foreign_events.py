@@ -185,7 +185,7 @@ def event_of_record(
     event_key, said_at = item.key, str(item.at)
     if item.topic:  # what is said anew under a name of its own is another event, the later one
         said_at = str(item.updated or said_at)
-        event_key += f"\0{said_at}\0{item.title}\0{content_digest(item.title, item.body)}"
+        event_key += f"\0{said_at}\0{item.title}\0{content_digest(item.title, item.body, '')}"
     elif item.is_dated and _NUMBERED_RE.fullmatch(event_key):
         event_key += f"\0{said_at}"  # another machine's database counts from 1 as well
     own_id = event_id(source, "record", event_key, said_at)

@@ -200,13 +200,9 @@ def _build_hits(
     wanted = snippets.looked_for(selected.terms, request.query.phrases)
     decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
     shown = selected.scored[: request.limit]
+    hits = [build_hit(vault, row, score, wanted if row.type else decided) for row, score in shown]
     doubts = find_doubts(vault, caller, [row for row, _ in shown])
-    hits = [
-        build_hit(vault, row, score, wanted if row.type else decided)._replace(
-            doubt=doubts.get(row.id, "")
-        )
-        for row, score in shown
-    ]
+    hits = [one._replace(doubt=doubts.get(one.id, "")) for one in hits]
     return tuple(expand(vault, caller, request.query, hits, wanted))
 
 

@@ -132,7 +132,12 @@ def build_reminder(
             problems.append(Problem(own.root, message, "cortex doctor"))
     found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
     excerpts = _excerpt_records(found, number, caller.zone)
-    lines, text = _fit_to_budget(_mark_contradicted(vault, caller, excerpts))
+    shared = [one.source.row for one in excerpts if not one.source.is_personal]
+    doubts = find_doubts(vault, caller, shared)
+    lines, text = _fit_to_budget(
+        line._replace(doubt=sanitize_line(doubts.get(line.id, ""), _MAX_TITLE_CHARS))
+        for line, _ in excerpts
+    )
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
     access_log.append(vault, caller, "remind", [line.id for line in lines])
@@ -327,18 +332,6 @@ def _excerpt_records(matches: Iterable[_Relevant], number: int, zone: Zone) -> l
         if sentence is not None:
             chosen.setdefault(sentence.line.id, sentence)
     return list(chosen.values())
-
-
-def _mark_contradicted(
-    vault: Vault, caller: Caller, excerpts: list[_RecordExcerpt]
-) -> list[ReminderLine]:
-    """The lines, marked as in a briefing where the project's files or git contradict a record."""
-    rows = [one.source.row for one in excerpts if not one.source.is_personal]
-    doubts = find_doubts(vault, caller, rows)
-    return [
-        line._replace(doubt=sanitize_line(doubts.get(line.id, ""), _MAX_TITLE_CHARS))
-        for line, _ in excerpts
-    ]
 
 
 def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, ...], str]:

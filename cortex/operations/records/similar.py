@@ -7,8 +7,8 @@ from contextlib import suppress
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.record import MadeRecord, SimilarRecord
 from cortex.core.notes.note import Note
-from cortex.core.ranking.contradiction import contradicts, directive_words
-from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
+from cortex.core.ranking.contradiction import contradicts, directive_words, says_same
+from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, SIMILAR_THRESHOLD, similarity
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import last_index
@@ -47,7 +47,16 @@ def _find_similar(
         if words and found:
             rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
     others = [
-        SimilarRecord(row.id, row.title, round(similarity(title, row.title), 3))
+        SimilarRecord(
+            row.id,
+            row.title,
+            round(
+                max(
+                    similarity(title, row.title), says_same(title, row.title) * DUPLICATE_THRESHOLD
+                ),
+                3,
+            ),
+        )
         for row in rows
         if row.id != id_ and row.type != "session"
     ]

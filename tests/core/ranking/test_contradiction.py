@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.ranking.contradiction import contradicts, denies
+from cortex.core.ranking.contradiction import contradicts, denies, says_same
 
 OPPOSITES = [
     ("I prefer tabs over spaces", "I prefer spaces over tabs"),
@@ -100,3 +100,10 @@ def test_a_statement_may_deny_its_quote(statement, quote, is_denied):
 def test_of_other_statements_nothing_is_said(one, other):
     assert not contradicts(one, other)
     assert not contradicts(other, one)
+
+
+def test_one_choice_in_other_words_is_the_same() -> None:
+    assert says_same("Use pnpm instead of npm", "We prefer pnpm over npm")
+    assert not says_same("Use pnpm instead of npm", "Use npm instead of pnpm")
+    assert not says_same("Use pnpm", "We prefer pnpm over npm")
+    assert not says_same("Why pnpm?", "Why pnpm?")
