@@ -253,9 +253,7 @@ def test_without_the_files_of_its_zone_a_clone_writes_no_page_until_it_has_them(
     assert Path(made.file).is_file()  # a capture is kept
     assert pages(vault) == before
     monkeypatch.undo()
-    monkeypatch.setattr(
-        settings, "_zone_at", lambda root, _: settings.load(root).zone
-    )  # a new process
+    monkeypatch.setattr(settings, "_load_at", lambda root, _: settings.load(root))  # a new process
     normalize(vault, reader)
     assert b"2026-11-21 [[bake-bread" in pages(vault)["briefings/index.md"]
 
