@@ -31,7 +31,7 @@ from cortex.core.model.record import content_digest, default_scope
 from cortex.core.model.relation import link_names_of, title_keys_of
 from cortex.core.model.session_asks import as_title, subjects_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
-from cortex.core.notes import note as notes
+from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import scope_of_one_person
 from cortex.core.notes.relations import edges_of, is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
@@ -267,8 +267,10 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
         return [Problem(where, message, "keep the lines you want, delete the markers")]
     if entries := note.fields.get("merge_conflicts"):
         listed = entries if isinstance(entries, list) else [entries]
-        if all(isinstance(one, dict) and one.get("field") == "text" for one in listed):
+        if all(map(edit.lost_field, listed)):
             message = "was kept twice with two texts, of which it has one"
+            if values := "; ".join(one for one in listed if isinstance(one, str) and ":" in one):
+                message = f"a merge left out {shorten(one_line(values), _TITLE_CHARS)}"
             id_ = note.get("id") or path
             reviewed = cortex_command("revise", id_, "--reviewed")
             hint = f"{cortex_command('history', id_)} shows both; {reviewed} when you have looked"

@@ -19,8 +19,11 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError
 from cortex.core.notes import note as notes
+from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.care.status import status
 from cortex.operations.records.capture import capture
+from cortex.operations.records.revise import revise
 from cortex.operations.share.sync import SyncResult, sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import remotes
@@ -346,6 +349,22 @@ def test_a_value_that_lost_is_said_and_stays_in_the_history(two) -> None:
     assert 'not "Older"' in settled.what
     assert "cortex history note-aaaaaa" in settled.what
     assert "title: Newer" in b.read(NOTE)
+    assert 'merge_conflicts:\n  - "title: Older"\n' in b.read(NOTE)
+    a.synced()
+    for each in two:
+        (told,) = status(each.vault, each.caller()).opposing.hits
+        assert told.id == "note-aaaaaa"
+        assert "## Conflicts" in each.read("briefings/index.md")
+        assert any(
+            "left out title: Older" in one.message
+            for one in doctor(each.vault, each.caller()).problems
+        )
+    revise(b.vault, b.caller(), "note-aaaaaa", tags=["two"])
+    assert status(b.vault, b.caller()).opposing.total == 1  # of another field
+    revise(b.vault, b.caller(), "note-aaaaaa", title="Both")
+    assert "merge_conflicts" not in b.read(NOTE)
+    meet(b, a)
+    assert status(a.vault, a.caller()).opposing.total == 0
 
 
 def test_a_form_of_yaml_that_the_driver_does_not_know_stays_where_one_side_wrote_it(two) -> None:

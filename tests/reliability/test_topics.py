@@ -161,7 +161,7 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
     )
     assert note.provenance()[0] == tuple(sorted(one.event for one in saved))
     assert note.get_list("tags") == ("all", *(f"tag{place}" for place in range(number)))
-    assert note.fields["merge_conflicts"] == [{"field": "text"}]  # until somebody has looked
+    assert note.fields["merge_conflicts"] == ["text"]  # until somebody has looked
     for clone in every:
         assert clone.texts() == {one.event: f"text {place}" for place, one in enumerate(saved)}
         assert all((clone.root / AT_ROOT.event(one.event)).exists() for one in saved)
@@ -182,7 +182,7 @@ def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(orde
         f"---\ntype: decision\nproject: shop\ntopic: decision/storage\n"
         f"tags: [a, t0, t1, t2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nevents: ["
         + ", ".join(f'"[[{one.event}]]"' for one in (first, *saved))
-        + f"]\nmerge_conflicts:\n  - {{field: text}}\nid: {ID}\n---\n\n# Title 2\n\ntext 2\n"
+        + f"]\nmerge_conflicts:\n  - text\nid: {ID}\n---\n\n# Title 2\n\ntext 2\n"
     )
     assert sorted(every[1].texts().values()) == ["begun", "text 0", "text 1", "text 2"]
 
@@ -267,7 +267,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     assert one.texts()[anew.event] == "A line to leave.\n\nAnother.\n\nAnd new."
     for each in note.provenance()[0]:
         assert (one.root / AT_ROOT.event(each)).exists()
-    assert note.fields.get("merge_conflicts") in (None, [{"field": "text"}])
+    assert note.fields.get("merge_conflicts") in (None, ["text"])
     later = change is edited_and_saved and not first
     assert note.title == ("Another" if later else "Anew")
     assert note.text.strip().endswith("another text" if later else "And new.")

@@ -14,13 +14,14 @@ from cortex.core.model.note_form import EVENTS, LAYER, PROVENANCE, SESSION, even
 from cortex.core.model.note_status import KEY_ORDER, PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
-from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
+from cortex.core.notes.yaml_subset import ListItem, ParsedValue
 from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import field_lines, flow_text, scalar
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
-LOST_TEXT = "text"  # what an entry names where a topic's text lost to a later one
+LOST_TEXT = "text"  # the entry where a topic's text lost to a later one
+_MISSED_KEYS = ("title", "status", "owner", "due", "date", "topic", "project", "scope", "priority")
 IMMUTABLE_KEYS = ("id", "type")
 # What one event alone can say of a topic's record: it stands and falls with the text, as in
 # `core/normalize/topic_upsert.py`.
@@ -60,35 +61,38 @@ class SidePrecedence(NamedTuple):
 
 
 class MergeLog:
-    """The decisions of a merge, as lines for a person and entries of `merge_conflicts`."""
+    """The decisions of a merge, as lines for a person and entries of `merge_conflicts`: `FIELD: what
+    was left out`, or a field alone."""
 
     def __init__(self, sides: SidePrecedence, is_yaml: IsYaml) -> None:
         self.precedence = sides
         self.is_yaml = is_yaml  # asked where the subset refuses
         self.decisions: list[str] = []
-        self.conflicts: list[dict[str, str]] = []
-        # A topic's text lost to a later one: that stops nothing, and stays named until somebody has
-        # looked.
-        self.has_lost_text = False
+        self.conflicts: list[str] = []
+        # A value, or a topic's text, lost to a later one: that stops nothing, and stays named until
+        # somebody has looked.
+        self.lost: list[str] = []
         self.leaves_out_text = (
             False  # of a topic that both sides saved anew the text of one of them
         )
 
     def log_choice(self, field: str, kept: str, lost: str, why: str = "") -> None:
-        self.decisions.append(
-            f"{field}: kept {_quote_value(kept)}{why and f' ({why})'}, not {_quote_value(lost)}"
-        )
+        kept, quoted = _quote_value(kept), _quote_value(lost)
+        self.decisions.append(f"{field}: kept {kept}{why and f' ({why})'}, not {quoted}")
+        # Which values of a topic lost to which depends on who merges first; its events have them.
+        if field in _MISSED_KEYS and not (
+            self.precedence.topic_winner or self.precedence.is_session
+        ):
+            self.lost.append(f"{field}: {quoted[1:-1]}")
 
     def log_conflict(self, field: str, kept: str | None, lost: str, why: str) -> None:
         """`lost` waits in `merge_conflicts` for a person."""
-        entry = {"field": field.partition("\0")[0] or WHOLE_FRONTMATTER}
-        if kept is not None:
-            entry["kept"] = kept[:_MAX_QUOTED_CHARACTERS]
-        self.conflicts.append({**entry, "other": lost[:_MAX_QUOTED_CHARACTERS]})
+        name = field.partition("\0")[0] or WHOLE_FRONTMATTER
+        self.conflicts.append(f"{name}: {lost.removeprefix(f'{name}: ')[:_MAX_QUOTED_CHARACTERS]}")
         taken = f"left out {_quote_value(lost)}"
         if kept is not None:
             taken = f"kept {_quote_value(kept)}, not {_quote_value(lost)}"
-        self.decisions.append(f"{entry['field']}: {taken} ({why}); {CONFLICTS_KEY} holds it")
+        self.decisions.append(f"{name}: {taken} ({why}); {CONFLICTS_KEY} holds it")
 
 
 def merge_blocks(
@@ -123,7 +127,7 @@ def merge_blocks(
     return merged
 
 
-def add_conflict_entries(block: FieldTexts, conflicts: list[dict[str, str]]) -> FieldTexts:
+def add_conflict_entries(block: FieldTexts, conflicts: list[str]) -> FieldTexts:
     """The block with the entries added to its `merge_conflicts`."""
     existing = block.get(CONFLICTS_KEY)
     value = yaml_subset.parse_value(CONFLICTS_KEY, existing.text) if existing else None
@@ -133,15 +137,14 @@ def add_conflict_entries(block: FieldTexts, conflicts: list[dict[str, str]]) -> 
         for item in (value.items if value else ())
     ]
     if existing and (value is None or value.kind not in ("list", "empty")):
-        conflicts = [{"field": CONFLICTS_KEY, "other": existing.text.strip()}, *conflicts]
+        conflicts = [f"{CONFLICTS_KEY}: {existing.text.strip()}", *conflicts]
     known = {item.name for item in value.items} if value else set()
     for entry in conflicts:
         # Of two entries with one name the first stands for both.
-        node: YamlNode = {**entry}
-        name = yaml_subset.item_key(node)
+        name = yaml_subset.item_key(entry)
         if name not in known:
             known.add(name)
-            lines.append(f"- {flow_text(node)}\n")
+            lines.append(f"- {flow_text(entry)}\n")
     below = "".join(f"  {line}" for item in lines for line in split_lines(item))
     last = {key: block[key] for key in (("id",) if is_flat(block) else ()) if key in block}
     last |= {TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {}

@@ -206,9 +206,8 @@ def _merge_text(
         ledger.leaves_out_text = lost.parts.body not in (kept.parts.body, was.parts.body)
         if ledger.leaves_out_text:
             # What was found in agents' sessions nobody has said, and nobody need look at.
-            ledger.has_lost_text = not all(
-                _EXTRACTED.search(one.frontmatter) for one in (kept, lost)
-            )
+            if not all(_EXTRACTED.search(one.frontmatter) for one in (kept, lost)):
+                ledger.lost.append(fields.LOST_TEXT)
             ledger.decisions.append(
                 f"text: kept {latest.kept}, not {latest.lost}: both sides saved {newer.topic!r}"
             )
@@ -348,7 +347,7 @@ def _merge_frontmatter(
             block = _choose_whole_block(was, newer, older, ledger)
     entries = split_fields(block)
     # Without the event: which texts lost to which depends on who merges first.
-    named = [*ledger.conflicts, *([{"field": fields.LOST_TEXT}] if ledger.has_lost_text else [])]
+    named = [*ledger.conflicts, *sorted(ledger.lost)]
     if named and entries is not None:
         block = _join_fields(fields.add_conflict_entries(entries, named))
     parts = (side.parts for side in (was, with_one[0], with_one[-1]))
@@ -401,7 +400,7 @@ def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) ->
     if text.conflict_count:
         why = f"both sides changed the same lines in {places}"
     ledger.decisions.append(f"body: {why}; choose the lines to keep and delete the markers")
-    ledger.conflicts.append({"field": "body"})
+    ledger.conflicts.append("body")
     return True
 
 

@@ -84,7 +84,7 @@ def upsert_record(
     if back:
         note = edit.restore_active_status(note)
     if wins:
-        note = edit.without_lost_texts(note)
+        note = edit.without_lost(note, "text", "title")
     existing = record_from_note(note, form)
     joined = _merge_collections(existing, change.record)
     manual_edit = None

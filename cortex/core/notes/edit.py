@@ -241,15 +241,25 @@ def with_body(note: Note, text: str) -> Note:
 
 def with_lost_text(note: Note, other: str) -> Note:
     """The note that names the event of a text which it might say."""
-    entries, lost = note.fields.get("merge_conflicts"), {"field": "text", "other": f"[[{other}]]"}
+    entries, lost = note.fields.get("merge_conflicts"), f"text: [[{other}]]"
     known = [one for one in entries if one != lost] if isinstance(entries, list) else []
     return with_fields(note, {"merge_conflicts": [*known, lost]})
 
 
-def without_lost_texts(note: Note) -> Note:
-    """The note without the names of texts that lost in a merge: somebody has looked."""
+def lost_field(entry: object) -> str:
+    """Of which field an entry of `merge_conflicts` names what lost in a merge; empty for the others."""
+    name = entry.partition(":")[0] if isinstance(entry, str) else ""
+    is_lost_text = isinstance(entry, dict) and entry.get("field") == "text"
+    return "text" if is_lost_text else name if name != "body" else ""
+
+
+def without_lost(note: Note, *fields: str) -> Note:
+    """The note without the names of what of these fields, by default of all, lost in a merge: somebody
+    has looked."""
     entries = note.fields.get("merge_conflicts")
     if not isinstance(entries, list):
         return note
-    kept = [one for one in entries if not (isinstance(one, dict) and one.get("field") == "text")]
+    kept = [
+        one for one in entries if not (name := lost_field(one)) or (fields and name not in fields)
+    ]
     return note if len(kept) == len(entries) else with_fields(note, {"merge_conflicts": kept})

@@ -36,7 +36,7 @@ _INDEX_STATES = {
 }
 _HINTS_OF_LIST = {
     "faded": "  cortex lifecycle archives them",
-    "opposing": "  saved with two texts; cortex revise ID --reviewed",
+    "opposing": "  a merge kept one of two; cortex revise ID --reviewed",
 }
 _REVIEW_HEADINGS = {
     "kept": "kept for you", "contradictions": "opposites", "duplicates": "may be the same",

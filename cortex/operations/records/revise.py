@@ -34,7 +34,7 @@ from cortex.core.notes.edit import (
     with_fields,
     with_title,
     with_work_status,
-    without_lost_texts,
+    without_lost,
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
@@ -317,9 +317,10 @@ def _edit_and_undo(
         hint = f"{cortex_command('revise', row.id, '--scope', 'project')}, typed by a person"
         raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
     changed, before = _with_asked_fields(note, request, row, caller.now)
-    settled, back = changed, list[str]()
-    if request.reviewed or request.body or "title" in request.fields:
-        settled = without_lost_texts(changed)  # which no command brings back
+    back = list[str]()
+    of_text = "text" if request.body or "title" in request.fields else ""
+    edited = (*request.fields, "status" if request.status else "", of_text)
+    settled = without_lost(changed, *(() if request.reviewed else edited))  # for good
     if (request.reviewed or request.unreviewed) and caller.source != "mcp":  # a person's look
         back += ["--unreviewed" if request.reviewed else "--reviewed"] * (settled is changed)
         seen = max(caller.now, note.updated) if request.reviewed else ""

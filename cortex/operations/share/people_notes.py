@@ -23,6 +23,7 @@ from cortex.vault import files
 from cortex.vault.git import changes, commit, git_cli, git_locks, merging, objects, publish_check
 from cortex.vault.git.changes import StatusEntry, UncommittedChange
 from cortex.vault.git.refusals import problem_of_file, take_all_but_refused
+from cortex.vault.git.work_tree import why_absent
 
 BUSY = "still being written; the next sync takes it"
 _NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
@@ -304,7 +305,10 @@ def _why_left(root: str, one: StatusEntry, known: Mapping[str, bytes]) -> str:
     try:
         return _content_fault(root, one.path, known.get(one.blob))
     except (FileNotFoundError, NotFoundError):
-        return "" if one.mode.startswith(b"100") else "was a link; git rm and git commit take it"
+        is_link = not one.mode.startswith(b"100")
+        return (
+            "was a link; git rm and git commit take it" if is_link else why_absent(root, one.path)
+        )
     except (CortexError, OSError) as error:
         return f"{_UNREADABLE}{error}"
 

@@ -16,7 +16,7 @@ from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.share import people_notes
 from cortex.vault import files
-from cortex.vault.git import git_cli, merging, objects, publish_check, remotes
+from cortex.vault.git import git_cli, merging, objects, publish_check, remotes, work_tree
 from cortex.vault.git.changes import UncommittedChange, read_if_there
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.layout import layout_of
@@ -52,7 +52,8 @@ class RemovalLimit(NamedTuple):
             and os.path.basename(one.path) not in here
         ]
         prefix = objects.prefix(self.root)
-        self.check([prefix + os.fsencode(one.path) for one in gone])
+        deleted = (one.path for one in gone if not work_tree.why_absent(self.root, one.path))
+        self.check([prefix + os.fsencode(path) for path in deleted])
 
     def check(self, gone: Sequence[bytes]) -> None:
         """Raise `CortexError` if removing these notes (paths from the top) must be confirmed."""
@@ -236,13 +237,11 @@ def _commit_message(up: Upstream) -> str:
 def explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> MergeRefusedError:
     """Why git did not even begin."""
     named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
-    if "untracked working tree files" in ran.stderr:
-        what = f"files that git does not know: {_join_paths(named)}"
-        hint = "move them away or commit them, then cortex sync"
-        return MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
-    if named:
-        what = f"your changes of {_join_paths(named)}"
-        hint = "commit or stash them, then cortex sync"
+    if (is_new := "untracked working tree files" in ran.stderr) or named:
+        what = f"{'files that git does not know:' if is_new else 'your changes of'} {_join_paths(named)}"
+        hint = (
+            f"{'move them away or commit' if is_new else 'commit or stash'} them, then cortex sync"
+        )
         return MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
     if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
         words = ["diff-index", "--name-only", "-z", "HEAD", "--"]

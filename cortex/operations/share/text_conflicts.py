@@ -123,7 +123,5 @@ def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
 
 def _is_resolved(data: bytes) -> bool:
     named = notes.read(data).fields.get(CONFLICTS_KEY)
-    only_text = isinstance(named, list) and all(
-        isinstance(one, dict) and one.get("field") == "body" for one in named
-    )
+    only_text = isinstance(named, list) and all(one in ("body", {"field": "body"}) for one in named)
     return only_text and not marked_conflicts(data)

@@ -20,9 +20,18 @@ from cortex.core.model.layout import (
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout, settings, settings_text
-from cortex.vault.git import changes, checkout, git_cli, git_locks, objects, publish_check
+from cortex.vault.git import (
+    changes,
+    checkout,
+    git_cli,
+    git_locks,
+    objects,
+    publish_check,
+    work_tree,
+)
 from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.refusals import DeclinedError, take_all_but_refused
 from cortex.vault.layout import layout_of
@@ -312,7 +321,9 @@ def _is_committable(
     try:
         if not files.exists(root, path):
             files.checked_parts(path)
-            return True
+            why = work_tree.why_absent(root, path) if change.kind == "D" else ""
+            problems += [Problem(path, why, f"git rm -- {shell_quote(path)}")] if why else []
+            return not why
         if path == layout.SETTINGS_FILE:
             settings_text.read(root)  # raises for what nobody can read
             if (wrong := settings.load(root)).problems and not wrong.refusal:

@@ -13,6 +13,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shell_quote
 from cortex.vault import private
 from cortex.vault.git import changes, objects
+from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
 _FILE, _MAX_BYTES = "refused.json", 4_000_000  # in the state folder: path -> why
@@ -40,10 +41,10 @@ def take_all_but_refused(
             return {}
     here = [path for path in paths if path not in {*known, *gone}]
     refused = _halve([here, [path for path in known if path not in gone]], take)
-    names = {_key(changes.read_if_there(root, path) or b""): path for path in refused}
-    names |= {os.path.basename(path).encode(): path for path in refused}
+    names = {os.path.basename(path): path for path in refused}
+    texts = {tuple((read_if_there(root, path) or b"").split()): path for path in refused}
     for path, text in objects.read_committed(root, gone).items() if refused else ():
-        if other := names.get(os.path.basename(path).encode(), names.get(_key(text))):
+        if other := names.get(os.path.basename(path)) or texts.get(tuple(text.split())):
             refused[path] = DeclinedError(f"waits for {other}, which is its new name")
     refused |= _halve([[path for path in gone if path not in refused]], take)
     if len(refused) == len(paths) and not any(
@@ -51,10 +52,6 @@ def take_all_but_refused(
     ):
         raise next(iter(refused.values()))
     return {path: problem_of_file(path, why.message) for path, why in refused.items()}
-
-
-def _key(text: bytes) -> bytes:
-    return b"\0" + text.replace(b"\r\n", b"\n")
 
 
 def _halve(stack: list[list[str]], take: Callable[[list[str]], None]) -> dict[str, DeclinedError]:

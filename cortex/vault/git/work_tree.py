@@ -18,6 +18,7 @@ from cortex.vault.layout import layout_of
 _MAX_SYNCED_FILES = 1_000  # files that are synced one by one; for more, the whole system is
 _MAX_FILE_BYTES = 16_000_000  # bytes of a file that is compared
 _BATCH_PATHS = 200  # paths whose versions are held in memory at once
+_CLOUD_SUFFIXES = ("nextcloud", "owncloud", "cloud", "cloudf")  # of what stands for a file
 _SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one ends
 
 
@@ -30,6 +31,28 @@ def list_skipped(root: str) -> list[bytes]:
     folders = map(layout_of(root).path, ("records", "sessions"))
     listed = git_cli.run(root, ["ls-files", "-t", "-z", "--", *folders]).split(b"\0")
     return [line[2:] for line in listed if line.startswith(b"S ")]
+
+
+def why_absent(root: str, path: str) -> str:
+    """Why nobody has deleted a path that is gone; empty where somebody has."""
+    folder, missing = os.path.split(path)
+    while not os.path.lexists(at := os.path.join(root, folder)):
+        folder, missing = os.path.split(folder)
+    names = (f".{missing}.icloud", *(f"{missing}.{one}" for one in _CLOUD_SUFFIXES))
+    if os.path.realpath(at) != os.path.normpath(at):
+        return f"{folder} is a link; nobody has deleted what it hides"
+    if any(os.path.lexists(os.path.join(at, name)) for name in names):
+        return "a cloud has put it away"
+    # When it changed last and on which device it was, as git saw it last.
+    listed = (
+        git_cli.run(root, ["ls-files", "--debug", "-z", "--", path]).partition(b"\0")[2].split()
+    )
+    seconds, _, nanoseconds = listed[1].partition(b":") if listed else (b"0", b"", b"0")
+    is_elsewhere = listed and int(listed[5]) not in (0, os.lstat(at).st_dev)
+    # A folder from which something was deleted has changed since.
+    changed = max(os.lstat(at).st_ctime_ns, os.lstat(at).st_mtime_ns)
+    is_unmounted = is_elsewhere and int(seconds) * 10**9 + int(nanoseconds) > changed
+    return f"what was mounted at {folder} is not there" if is_unmounted else ""
 
 
 def sync_merged_files(root: str, ours: str, theirs: str) -> None:
