@@ -86,7 +86,7 @@ def summarize_note(
     kind, items = own_items(note, scanned, path, row.title)
     day = items[0].day if kind == MEETING else ""
     if row.id == path:
-        created = (not day and row.created) or note.get("date").strip("[]") or day
+        created = day or row.created or note.get("date").strip("[]")
         row = row._replace(type=row.type or kind, created=created)
     if at := day and (iso_time.read_time(note.get("date")) or iso_time.read_time(day)):
         row = row._replace(date=at[0], written=at[1])  # as of a record of minutes

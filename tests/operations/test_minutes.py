@@ -454,3 +454,18 @@ def test_minutes_with_properties_of_their_own_are_a_note_with_one_block(vault, c
     capture(vault, caller._replace(now="2026-11-22T00:00:00Z"), text, type="meeting")
     normalize(vault, caller)
     assert len(records(vault)) == len(before)
+
+
+def test_minutes_whose_text_was_replaced_by_a_command_are_still_read_again(boiler, caller):
+    id_ = notes.read(meeting_file(boiler).read_bytes()).get("id")
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
+    heal(boiler, caller)
+    text = notes.read(meeting_file(boiler).read_bytes()).text_below_title
+    revise(
+        boiler,
+        caller,
+        id_,
+        body=text.replace("- [ ] Ben: buy", "- [ ] Ada: buy a rope\n- [ ] Ben: buy"),
+    )
+    heal(boiler, caller)
+    assert record_with(boiler, "buy a rope").get("owner") == "Ada"

@@ -325,3 +325,9 @@ def test_one_person_is_named_in_several_ways(vault_from, cortex):
     assert owned_by("Ana") == [("fix the gate", "Ana")]  # there are two
     (meeting,) = json.loads(cortex("meetings", "--json").stdout)["hits"]
     assert meeting["attendees"] == ["Cleo", "Ana Cruz", "Ana Bell"]
+
+
+def test_a_meeting_of_a_written_offset_is_on_the_day_that_is_written(vault_from, cortex):
+    vault_from("=== m.md\n---\ntype: meeting\ndate: 2026-11-10T20:00:00-05:00\n---\n# Board\n")
+    assert cortex("meetings").stdout.startswith("2026-11-10  Board")
+    assert cortex("search", "board", "after:2026-11-11").returncode == 1

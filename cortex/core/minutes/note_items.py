@@ -107,7 +107,8 @@ def own_items(
 
 def _items_of_minutes(note: Note, path: str, title: str) -> Iterator[OwnItem]:
     """The meeting, who was there, and what came of it; lines count from the first of the file."""
-    from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415  40 ms, for minutes alone
+    from cortex.core.minutes.dates import without_due  # noqa: PLC0415  40 ms, for minutes alone
+    from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415  the same
 
     data = note.opening_fence + note.frontmatter + note.closing_fence + note.body
     said = _DAY_RE.match(note.get("date").strip(" ["))
@@ -117,7 +118,8 @@ def _items_of_minutes(note: Note, path: str, title: str) -> Iterator[OwnItem]:
     yield from attendee_items(minutes.attendees)
     for one in minutes.actions:
         kind = DONE if one.done else TASK
-        yield OwnItem(kind, one.line, _shown_task(one.text), plain_text(one.owner), one.due)
+        text = _shown_task(without_due(one.text) if one.due else one.text)
+        yield OwnItem(kind, one.line, text, plain_text(one.owner), one.due)
     for kind, some in ((DECISION, minutes.decisions), (QUESTION, minutes.questions)):
         for each in some:
             day = each.day or minutes.date

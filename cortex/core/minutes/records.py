@@ -43,7 +43,6 @@ _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it
 _DEICTIC_RE = regex_of("deictic")
 _MIN_LIKENESS, _MAX_COMPARED_LINES = 0.6, 300
 _NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
-_TICK_RE = lazy_re(rb"(?m)^([ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX]\]")
 
 
 class Reread(NamedTuple):
@@ -168,24 +167,17 @@ def reread_versions(
     as each of its events made it, oldest first. It becomes its last version unless somebody has
     edited one before; that stays then, and says so."""
     made = [records_of_minutes(base)[0] for base in bases]
-    bodies = [_note_of(one, form).body for one in made]
-    mine = without_ticks(meeting.body)
-
-    def distance(at: int) -> tuple[int, int]:
-        return len({*mine.splitlines()} ^ {*without_ticks(bodies[at]).splitlines()}), -at
-
-    held, last = min(range(len(bases)), key=distance), len(bases) - 1
+    versions = [_note_of(one, form) for one in made]
+    lines = (one.text.splitlines() for one in (meeting, *versions))
+    mine, *texts = ([opened(line).rstrip() for line in some] for some in lines)
+    held = min(range(len(texts)), key=lambda at: (len({*mine} ^ {*texts[at]}), -at))
+    last = len(texts) - 1
     if held == last:
         return reread(meeting, bases[last], children, {}, form=form)
-    if mine != without_ticks(bodies[held]):
-        return reread(
-            edit.with_lost_text(meeting, bases[last].events[0]),
-            bases[held],
-            children,
-            {},
-            form=form,
-        )
-    revised = meeting._replace(body=bodies[last])
+    if mine != texts[held]:
+        told = edit.with_lost_text(meeting, bases[last].events[0])
+        return reread(told, bases[held], children, {}, form=form)
+    revised = meeting._replace(body=versions[last].body)
     if meeting.get_list("attendees") == made[held].attendees:
         revised = with_fields(revised, {"attendees": made[last].attendees})
     why = f"the minutes as they were captured again no longer tell it: {bases[last].events[0]}"
@@ -343,11 +335,6 @@ def _with_alias(meeting: Note, id_: str, text: str) -> Note:
     link = re.compile(rb"\[\[" + re.escape(id_.encode()) + rb"(?:\|[^\[\]\n]*)?\]\]")
     block = link.sub(lambda _: f"[[{id_}|{alias}]]".encode(), meeting.frontmatter)
     return notes.read(notes.write(meeting._replace(frontmatter=block)))
-
-
-def without_ticks(body: bytes) -> bytes:
-    """The text of minutes as it is compared: of an action that is done the box is ticked."""
-    return _TICK_RE.sub(rb"\1[ ]", body)
 
 
 def with_tick(meeting: Note, child_id: str, child: Note, today: str = "", *, done: bool) -> Note:

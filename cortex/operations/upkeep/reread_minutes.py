@@ -52,10 +52,12 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
 
 
 def _find_edited(index: IndexSession) -> list[NoteRow]:
-    """Meetings whose text is not that of their last event."""
+    """Meetings, with the events of their minutes, whose text is not that of the last of these."""
     rows = [row for row in index.catalogue.find(_MEETINGS, "path") if row.events]
     captured = {row.id: row.digest for row in index.catalogue.find(_EVENTS)} if rows else {}
-    return [row for row in rows if captured.get(row.events[-1], row.digest) != row.digest]
+    of = captured.__contains__  # a text that was replaced by hand is an event of another kind
+    rows = [row._replace(events=tuple(filter(of, row.events))) for row in rows]
+    return [row for row in rows if row.events and captured[row.events[-1]] != row.digest]
 
 
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
