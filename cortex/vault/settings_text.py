@@ -103,7 +103,7 @@ def in_flat_format(text: str, project: str) -> str:
         wanted["project"] = project
     wanted["format"] = FLAT_FORMAT
     new = eol.join(lines)
-    for candidate in (_FORMAT_LINE_RE.sub(new, text, count=1), f"{new}{eol}{text}"):
+    for candidate in (_FORMAT_LINE_RE.sub(lambda _: new, text, count=1), f"{new}{eol}{text}"):
         with suppress(ValueError):
             if parse_toml(candidate) == wanted:
                 return candidate

@@ -40,7 +40,7 @@ def named(problems: tuple[Problem, ...]) -> list[Problem]:
 
 def test_a_vault_in_a_repository_names_the_project(shop, git, tmp_path) -> None:
     _, added = made(shop)
-    assert added == ("cortex.toml", ".gitattributes", "../.cortex-project")
+    assert added == ("cortex.toml", ".gitattributes", "views/", "../.cortex-project")
     assert (shop / ".cortex-project").read_text() == "the-shop\n"
     git(shop, "add", ".cortex-project")
     git(shop, "commit", "-qm", "a vault")
@@ -72,7 +72,7 @@ def test_what_is_there_is_never_touched(shop, where) -> None:
         file.write_text("" if where == "an empty file" else "mine\n")
     before = os.lstat(file).st_mtime_ns
     _, added = made(shop)
-    assert added == ("cortex.toml", ".gitattributes")
+    assert added == ("cortex.toml", ".gitattributes", "views/")
     assert os.lstat(file).st_mtime_ns == before
     assert [folder for folder, _, names in os.walk(shop.parent) if ".cortex-project" in names] == [
         str(file.parent)
@@ -83,7 +83,7 @@ def test_there_is_no_such_file_in_a_home(tmp_path, git) -> None:
     root = Path.home()
     root.mkdir(exist_ok=True)
     git(root, "init", "-q")
-    assert made(root)[1] == ("cortex.toml", ".gitattributes")
+    assert made(root)[1] == ("cortex.toml", ".gitattributes", "views/")
     assert not list(tmp_path.rglob(".cortex-project"))
 
 
@@ -91,7 +91,7 @@ def test_there_is_no_such_file_in_a_home(tmp_path, git) -> None:
 def test_a_vault_that_is_copied_keeps_its_name(tmp_path, no_git) -> None:
     """Without a remote, and without git: a new vault has a name of its own, an older one goes on with that of its path."""
     done = init(caller_at(NOW, str(tmp_path)), "My notes", no_git=no_git)
-    assert done.added == ("cortex.toml", ".gitattributes", ".cortex-project")
+    assert done.added == ("cortex.toml", ".gitattributes", "views/", ".cortex-project")
     assert (tmp_path / "My notes/.git").is_dir() != no_git
     copy = shutil.copytree(tmp_path / "My notes", tmp_path / "elsewhere/other")
     assert checkout.project_of(str(copy)) == "my-notes"

@@ -23,6 +23,7 @@ def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller):
     assert init(caller, str(tmp_path / "v")).added == (
         "cortex.toml",
         ".gitattributes",
+        "views/",
         ".cortex-project",
     )
     before = {path: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()}
@@ -42,7 +43,7 @@ def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git):
     commit_all(old, "mine")
     for words in (["init"], ["search", "zebra"], ["search", "giraffe"], ["status"], ["doctor"]):
         cortex(*words, cwd=str(old))
-    assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n"
+    assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n?? cortex/\n"
 
 
 def test_the_default_vault_is_used_where_there_is_no_other(tmp_path, tmp_path_factory, cortex):

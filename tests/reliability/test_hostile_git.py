@@ -271,9 +271,7 @@ def test_settings_of_a_stranger_name_no_program_and_no_folder(stranger, mine, tr
     clone.everything()
     assert not trap.sprung()
     folders = {path.name for path in clone.root.iterdir()}
-    known = (
-        ".cortex-project .git .gitattributes cortex.toml inbox records briefings events sessions"
-    )
+    known = ".cortex-project .git .gitattributes cortex.toml inbox records briefings events sessions views"
     assert folders <= set(known.split())
 
 

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 KEPT = {
     "format": "says what a vault is",
     "name": "says what a vault is",
+    "project": "records of every clone are of the same project",
     "timezone": "every clone writes the same pages",
     "layout folder": "says where notes lie: what was written elsewhere would be lost",
     "index exclude": "says which notes are private",
