@@ -5,16 +5,19 @@ from __future__ import annotations
 from cortex.core.minutes import cues
 from cortex.core.minutes.blocks import ARROW_RE, parse_field
 from cortex.core.minutes.dates import find_due, is_date_only
-from cortex.core.minutes.sentences import Speech
-from cortex.core.minutes.task_parser import NameSet, parse_people
+from cortex.core.minutes.sentences import FULL_NAME_RE, Speech
+from cortex.core.minutes.task_parser import NAME_SEPARATOR_RE, NameSet, parse_people
 from cortex.core.text.lazy_re import lazy_re
 
 _LAST_BRACKETS_RE = lazy_re(r"[ ]?[(\[]([^()\[\]]{2,60})[)\]][ .]*$")
 _GIVEN_RE = lazy_re(r"[ ]?(?:[-=]?[→⇒]|[-=]>|:(?=[ ]@))[ ]{0,3}([^→⇒>]{2,60})$")
-_PARTS_RE = lazy_re(r"[ ]?(?:[;/(]|,(?!(?:[ ](?:19|20)\d\d\b)))[ ]?")
-_LINK_RE = lazy_re(r"\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
+_PARTS_RE = lazy_re(
+    r"[ ]?(?:[;/(]|,(?!(?:[ ](?:19|20)\d\d\b)))[ ]?|[ ](?=(?:bis|by|until|avant|antes|hasta)[ ])"
+)
+_DOES_IT_RE, _IN_CHARGE_RE = cues.regex_of("does it"), cues.regex_of("in charge")
+LINK_RE = lazy_re(r"\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
-_TRAILING_INITIALS_RE = lazy_re(r",[ ]([A-Z]{2,4})[ .]*$")
+_TRAILING_INITIALS_RE = lazy_re(r"[\w)],[ ](\w{2,20})[ .]*$")
 EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
 _MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day
 _MIN_TASK_CHARS = 4
@@ -29,7 +32,7 @@ def _who_and_when(text: str, names: NameSet, date: str, *, strict: bool) -> tupl
         said = value if {"owner", "due"}.intersection(cues.column_kinds(key)) else part.strip()
         if is_date_only(said, base):
             days.append(find_due(said, date, is_cell=True))
-        elif who := parse_people(said, names, strict):
+        elif who := parse_people(_DOES_IT_RE.sub("", said), names, strict):
             people.append(who)
         else:
             return "", ""
@@ -42,10 +45,9 @@ def take_brackets(text: str, names: NameSet, date: str) -> tuple[str, str, str]:
     people, day = _who_and_when(found[1], names, date, strict=False) if found else ("", "")
     if found and day and not people and find_due(text[: found.start()], date):
         return text, "", ""
-    is_squared = bool(found and found[0].lstrip().startswith("["))
-    if found and is_squared and not day:
+    if found and not day:
         people, _ = _who_and_when(found[1], names, date, strict=True)
-    if not found or not found.start() or not (day or (people and is_squared)):
+    if not found or not found.start() or not (day or people):
         return text, "", ""
     return text[: found.start()], people, day
 
@@ -56,20 +58,29 @@ def given_task(text: str, speech: Speech, date: str) -> tuple[str, str, str] | N
     after = text[lead.end :].lstrip("*_: ") if lead else ""
     if lead and (arrow := ARROW_RE.match(after)):
         return after[arrow.end() :], lead.names, ""
-    plain = _LINK_RE.sub(r"\1", text) if "](" in text else text
+    if charge := _IN_CHARGE_RE.match(text):
+        people, day = _who_and_when(charge["owner"], speech.names, date, strict=False)
+        said = charge["owner"].strip(" .")
+        full = all(map(FULL_NAME_RE.fullmatch, NAME_SEPARATOR_RE.split(said)))
+        people = people or (said if full else "")
+        return (charge["task"], people, day) if people else None
+    plain = LINK_RE.sub(r"\1", text) if "](" in text else text
     found = _GIVEN_RE.search(plain, max(0, len(plain) - _MAX_TRAILING_CHARS))
     people, day = _who_and_when(found[1], speech.names, date, strict=True) if found else ("", "")
     if not found or not people or found.start() < _MIN_TASK_CHARS:
         return None
-    is_task = ":" not in found[0][:2] or speech.is_order(plain)
+    is_order = speech.is_order(plain) or speech.language != "en"
+    is_task = ":" not in found[0][:2] or is_order
     return (plain[: found.start()], people, day) if is_task else None
 
 
 def trailing_owner(text: str, names: NameSet, date: str) -> tuple[str, str]:
     """The people who end a task: `book the room – Ana`, `book it: Ana, Friday`."""
     initials = _TRAILING_INITIALS_RE.search(text)
-    if initials and initials[1] in names:
-        return text[: initials.start()], initials[1]
+    before = text[: initials.start() + 1] if initials else ""
+    is_owner = bool(initials and parse_people(initials[1], names, strict=True))
+    if initials and is_owner and not parse_people(before.split()[-1], names, strict=True):
+        return before, initials[1]
     base = date or "2000-01-01"
     rest = text
     for _ in range(_MAX_TRAILING):

@@ -31,6 +31,8 @@ _BARE_HEADING_RE = lazy_re(
 )
 _FRONTMATTER_END_RE = lazy_re(r"\n(?:---|\.\.\.)")
 _FRONTMATTER_KEY_RE = lazy_re(r"(?m)^(?=[^\W\d_])")
+_MENTION_LINK_RE = lazy_re(r"\[(@[\w.-]{1,40})\]\([^()\n]{0,300}\)")
+_TARGET_RE = lazy_re(r"(?m)^\.\. _([\w.-]{1,40}):")  # of a name in reStructuredText: `ana_`
 _DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
 _FIELD_RE = lazy_re(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
@@ -79,7 +81,10 @@ def parse_blocks(text: str) -> list[Block]:
     # A rule of tildes or backticks is a fence of code in markdown, and draws a heading in
     # reStructuredText.
     body = _RULED_HEADING_RE.sub(r"## \1\n", text[front:])
-    body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body))
+    body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body)).replace("-&gt;", "->")
+    body = _MENTION_LINK_RE.sub(r"\1", body)
+    if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))):
+        body = re.sub(rf"(?<![\w.@-])({targets})_(?!\w)", r"@\1", body)
     body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body
     text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + body

@@ -37,6 +37,7 @@ from cortex.core.minutes.sentences import FULL_NAME_RE
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
     NAME_SEPARATOR_RE,
+    NOT_NAMES,
     NameSet,
     tidy_task_text,
 )
@@ -57,10 +58,12 @@ _LEADING_INITIALS_RE = lazy_re(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] A
 _HANDLE_RE = lazy_re(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
 _SUFFIX_RE = lazy_re(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
-_ROLES = words_of("roles")
+_ROLES, _KEEPERS = words_of("roles"), words_of("keepers")
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = lazy_re(r"@?[^\W_][\w'’.·-]{0,38}")
 _NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
+_PRESENT_RE, _DOES_RE = regex_of("present in prose"), regex_of("does")
+_GAP_RE = lazy_re(r"[ ]{3,}|\t")  # before the second column of a table drawn with spaces
 _PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 _FIRST_LINES = 14
@@ -94,7 +97,10 @@ def parse_meeting(
     date = date or _find_date(fields, title, blocks, of_page, day_first=language != "en")
     date = date or otherwise
     attendees = _find_attendees(fields, blocks) or [(name, ()) for name in people]
-    names = _roster_names(attendees, text)
+    absent = _find_attendees(fields, blocks, ABSENT)
+    acting = (one[one.lastindex or 0] for one in _DOES_RE.finditer(text))
+    named = [(one, ()) for one in acting if one.partition(" ")[0].casefold() not in NOT_NAMES]
+    names = _roster_names([*attendees, *absent, *named], text)
     reader = OutcomeReader(names, date, language)
     outcomes = reader.read(blocks)
     return MeetingMinutes(
@@ -126,7 +132,7 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     fields: list[tuple[str, list[str]]] = []
     lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
     for line in lines:
-        key, value = parse_field(line.strip())
+        key, value = parse_field(_PRESENT_RE.sub("present: ", line.strip()))
         if key or not fields or block.level:
             fields.append((key, [value]))
         elif section_kind(fields[-1][0]) == ATTENDEES:  # names may go on in the next lines
@@ -181,7 +187,7 @@ def _find_date(
     heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
     plain = (value for value in labelled if value not in stamps)
     for line in (*plain, title, *heads, *stamps):
-        spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line))
+        spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line.strip("\"'` ")))
         if day := first_date(spaced, day_first=day_first):
             return day
     lines = [line for block in blocks for line in _lines_of(block) if line.strip()]
@@ -193,13 +199,13 @@ def _find_date(
 
 
 def _find_attendees(
-    fields: list[tuple[str, str]], blocks: list[Block]
+    fields: list[tuple[str, str]], blocks: list[Block], wanted: str = ATTENDEES
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Attendees with their other names: from `Attendees: ...`, and from what stands below such a
-    heading, but for a part of it about those who are absent."""
+    """Attendees, or who is `wanted` else, with their other names: from `Attendees: ...`, and from what
+    stands below such a heading, but for a part of it about those who are absent."""
     entries: list[str] = []
     for key, value in fields:
-        if value and section_kind(key) == ATTENDEES:
+        if value and section_kind(key) == wanted:
             head, _, tail = value.rpartition(": ")
             entries += _split_names((value if "," in head else tail).strip("[]"))
     level, is_people, count = 0, False, len(entries)
@@ -209,14 +215,22 @@ def _find_attendees(
         block_level = block.level or (6 if kind else 0)
         if block_level:
             below = is_people and block_level > level and kind != ABSENT
-            is_people = kind == ATTENDEES or below
+            is_people = kind == wanted or below
             level = level if below else block_level
             count = len(entries)
-        elif _is_roster(block) or (is_people and not (block.lines and len(entries) > count)):
+        elif (is_people and not (block.lines and len(entries) > count)) or (
+            wanted == ATTENDEES and _is_roster(block)
+        ):
             entries += _entries_of_block(block)
-    if not entries:
+    if not entries and wanted == ATTENDEES:
         entries = _names_in_first_lines(blocks)
     found = dict(_parse_attendee(entry) for entry in entries)
+    known = {fold(word) for name, more in found.items() for word in (name, *name.split(), *more)}
+    keepers = (_split_names(value) for key, value in fields if key in _KEEPERS)
+    for entry in (one for some in keepers for one in some if wanted == ATTENDEES):
+        name, aliases = _parse_attendee(entry)
+        if known.isdisjoint(map(fold, (name, *name.split()[:1]))):
+            found[name] = aliases
     return [(name, aliases) for name, aliases in found.items() if name]
 
 
@@ -234,6 +248,7 @@ def _entries_of_block(block: Block) -> list[str]:
     if block.items:
         return _names_in_list([item.text() for item in block.items])
     entries = _names_in_list([line for line, _ in block.lines])
+    entries = [entry for entry in entries if entry.strip().casefold() not in _ROLES]
     return entries if all(_parse_attendee(entry)[0] for entry in entries) else []
 
 
@@ -272,7 +287,7 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
     if name.casefold() in _ME and inside:
         name = inside[0].strip()
-    if not _is_name(name):
+    if not _is_name(name) or name.casefold() in _ROLES:
         return "", ()
     short = [part for part in inside if re.fullmatch(r"[A-Z][A-Za-z]{1,3}", part)]
     return name, tuple(dict.fromkeys((*handles, *short)))
@@ -299,12 +314,16 @@ def _split_names(text: str) -> list[str]:
         return f"\0{len(brackets) - 1}\0"
 
     hidden = re.sub(r"\([^()]*\)|\[[^\[\]]*\](?:\([^()]*\))?", hide, text)
+    groups = hidden.split(";")
+    if len(groups) > 1 and all(group.count(",") == 1 for group in groups):
+        hidden = ";".join(group.split(",")[0] for group in groups)  # `Ana, chair; Bob, clerk`
     parts = [part for part in NAME_SEPARATOR_RE.split(hidden) if part.strip()]
     return [re.sub(r"\0(\d+)\0", lambda mark: brackets[int(mark[1])], part) for part in parts]
 
 
 def _names_in_list(texts: Sequence[str]) -> list[str]:
     """The entries of a list's items: one each, affiliation behind a comma, or several."""
+    texts = [_GAP_RE.split(text.strip())[0] for text in texts]
     boxes = [CHECKBOX_RE.match(text) for text in texts]
     if len({box[1] == " " for box in boxes if box}) == 2:  # who was not there is not ticked
         texts = [text for text, box in zip(texts, boxes, strict=True) if not box or box[1] != " "]
@@ -341,6 +360,7 @@ def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> 
         names |= {name.casefold()}
         names |= {alias if alias.isupper() else alias.casefold() for alias in aliases}
         names |= {word.casefold() for word in words if len(word) > 2 and word[0].isalpha()}
+        names |= {word for word in words if len(word) == 2 and word.casefold() not in NOT_NAMES}
         if len(words) > 1:
             last = words[-1][0]
             names |= {f"{words[0]}{last}".casefold(), f"{words[0]} {last}".casefold()}
@@ -348,4 +368,9 @@ def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> 
             initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
             initials.add("".join(word[0] for word in words))
             names |= initials & said
+    known = {fold(name) for name in names if len(name) > 2}
+    for word in filter(str.istitle, said - NOT_NAMES):  # `Cesar` of César, `Tobi` of Tobias
+        start = fold(word).replace("_", "")
+        is_short = 2 < len(start) < 6 and any(name.startswith(start) for name in known)
+        names |= {word.casefold()} if start in known else {word} if is_short else set()
     return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
-from cortex.core.minutes import cues, sentences
-from cortex.core.minutes.assigned import EVERYONE, given_task, take_brackets, trailing_owner
+from cortex.core.minutes import assigned, cues, sentences
 from cortex.core.minutes.blocks import (
     ARROW_RE,
     Block,
@@ -105,10 +105,10 @@ _ANCHOR_RE = lazy_re(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
 _LETTERS_RE = lazy_re(r"[^\W\d_]+")
 _NUMBER_RE = lazy_re(r"[\W\d_]*")
 _NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
-_FOREVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(EVERYONE)})[*_]{{0,3}} ?: +")
+_FOREVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(assigned.EVERYONE)})[*_]{{0,3}} ?: +")
 _MAX_TOPIC_CHARS, _MAX_VOTE_WORDS = 120, 14
 _VOTE_WORDS = cues.words_of("vote words")
-_MAX_LAST_LABEL = 24
+_MAX_LAST_LABEL, _MAX_OWNER_WORDS = 24, 4
 _MAX_SPEECHES = 6  # in minutes that are no transcript
 
 
@@ -124,7 +124,8 @@ class OutcomeReader:
         self._owner = ""  # of the items below a heading that is a name
         self._due = ""  # of the tasks below a heading or line that names a day
         self._motion = self._above = ""  # what was put to the vote last; the line above
-        self._title = ""
+        self._is_before_list = False
+        self._title = self._intro = ""  # the kind of the list below a line such as `We decided:`
 
     def read(self, blocks: list[Block]) -> list[Outcome]:
         """The outcomes in their order, each once."""
@@ -133,7 +134,8 @@ class OutcomeReader:
         self._title = heads[0] if len(heads) == 1 else ""
         outcomes: dict[tuple[str, str, str], Outcome] = {}
         date = self.date
-        for block in blocks:
+        for block, after in zip_longest(blocks, blocks[1:]):
+            self._is_before_list = bool(after and after.items)
             for outcome in self._of_block(block):
                 # The same words about `this` mean something else elsewhere.
                 is_vague = _DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
@@ -155,11 +157,14 @@ class OutcomeReader:
 
     def _of_block(self, block: Block) -> Iterator[Outcome]:
         _, kind, topic = self._sections[-1]
+        kind = (self._intro if block.items else "") or kind
+        is_intro = self._is_before_list and block.lines and _is_intro(block.lines[-1][0])
+        self._intro = DECISION if is_intro else ""
         if block.rows:
             yield from self._of_table(block.rows, kind)
         for item in nest_fields(block.items):
             yield from self._of_item(item, Place(kind, self._owner, topic))
-        if block.level and not self._is_count(block):
+        if block.level and not self._is_count(block) and not self._intro:
             self._enter(block)
         plain = [MinutesItem([unit], []) for unit in units(block.lines)]
         for (text, line), fields in ((one.lines[0], one.nested) for one in nest_fields(plain)):
@@ -198,14 +203,14 @@ class OutcomeReader:
         above, _, last = text.rpartition(" ")
         in_actions = self._sections[-1][1] == ACTION
         is_for_all = cues.section_kind(above) == ACTION if above else in_actions
-        if is_for_all and last.casefold() in EVERYONE:
+        if is_for_all and last.casefold() in assigned.EVERYONE:
             return last
         start = text.casefold()
         after = bisect_left(self._sorted_names, start)
         is_short = len(start) > 2 and "".join(self._sorted_names[after : after + 1]).startswith(
             start
         )
-        is_roster = bool(parse_people(self._owner, self.names, strict=True))
+        is_roster = bool(parse_people(self._owner.casefold(), self.names, strict=True))
         after_stranger = bool(self._owner) and not is_roster
         strict = not in_actions or not (is_short or after_stranger)
         return parse_people(text, self.names, strict)
@@ -280,7 +285,7 @@ class OutcomeReader:
         given = (
             None
             if kind in (DECISION, QUESTION, CONTEXT)
-            else given_task(rest, self.speech, self.date)
+            else assigned.given_task(rest, self.speech, self.date)
         )
         if box and not kind:
             if not self._is_task(rest, place.section, done):
@@ -292,7 +297,7 @@ class OutcomeReader:
         plain = (one for one in nested if not field_of(one) and not self._is_own(one))
         details = [part for one in plain for part in iter_texts(one)]
         due = find_due(fields.get("due", ""), self.date, is_cell=True)
-        owner = said or parse_people(fields.get("owner", ""), self.names) or place.owner
+        owner = said or self._people_in_field(fields.get("owner", "")) or place.owner
         if kind == ACTION:
             if given:
                 rest, owner, due = given[0], said or given[1], due or given[2]
@@ -397,13 +402,20 @@ class OutcomeReader:
         elif lead := _LEADING_BRACKETS_RE.match(text):
             said = parse_people(lead[1], self.names)
             text = text[lead.end() :] if said else text
-        text, beside, day = take_brackets(text, self.names, self.date)
+        if text.startswith("@") and (promise := self.speech.promise(text)):
+            text, said = promise.text, said or promise.owner
+        about, _, last = text.rpartition(": ")  # `Music: Ana`
+        is_field = "owner" in cues.column_kinds(about.rpartition(" ")[2].strip("[( :"))
+        is_owner = not is_field and parse_people(last, self.names, strict=True)
+        if is_owner and not parse_people(about, self.names, strict=True):
+            text, said = about, said or last
+        text, beside, day = assigned.take_brackets(text, self.names, self.date)
         said, due = said or beside, due or day
         task, named, marked = parse_task([text, *details], self.names)
         dues = (find_due(each, self.date) for each in (text, *details))
         due = due or marked or next(filter(None, dues), "")
         if not named and not said:
-            task, named = trailing_owner(task, self.names, self.date)
+            task, named = assigned.trailing_owner(task, self.names, self.date)
         if not named and (promise := self.speech.promise(text)):
             task, named = promise.text, promise.owner
         if not (said or named or owner or task.startswith("`")):
@@ -462,7 +474,8 @@ class OutcomeReader:
 
     def _promised(self, text: str, owner: str, line: int) -> Iterator[ActionItem]:
         due = find_due(text, self.date)
-        task = tidy_task_text(parse_task([text], frozenset())[0] if due else text)
+        is_cut = due and not text.startswith("@")
+        task = tidy_task_text(parse_task([text], frozenset())[0] if is_cut else text)
         if task:
             yield ActionItem(task, owner, due, False, line)
 
@@ -481,7 +494,7 @@ class OutcomeReader:
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not sentences.says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
-            elif sentences.is_decision(clause):
+            elif sentences.is_decision(clause) and not (self._intro and _is_intro(clause)):
                 yield from self._decision(
                     _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause),
                     line,
@@ -490,11 +503,18 @@ class OutcomeReader:
             elif task := self.speech.named_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(task.text, task.owner, line)
             elif self.speech.is_obligation(clause):
-                yield from self._promised(clause, "", line)
+                yield from self._action(clause, line)
             lead = self.speech.leading_people(clause)
             if lead and clause[lead.end :].lstrip("*_ ").startswith(":"):
                 speaker = lead.names
             before = f"{before} {clause}"[-300:]
+
+    def _people_in_field(self, text: str) -> str:
+        """Who a cell or field of owners names: people, else what its few words say."""
+        said = assigned.LINK_RE.sub(r"\1", text).strip(" *_`")
+        is_short = len(said.split()) <= _MAX_OWNER_WORDS and said.casefold() not in NO_TASK_WORDS
+        is_name = is_short and said[:1].isalpha() and not cues.NOBODY_RE.match(said)
+        return parse_people(said, self.names) or (said if is_name else "")
 
     # -- tables
 
@@ -531,9 +551,7 @@ class OutcomeReader:
                     yield from self._of_sentences(cell, line, "")
 
     def _of_row(self, text: str, row: dict[str, str], line: int) -> Iterator[Outcome]:
-        said = row.get("owner", "").strip(" *_")
-        is_name = sentences.FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
-        owner = parse_people(said, self.names) or (said if is_name else "")
+        owner = self._people_in_field(row.get("owner", ""))
         due = find_due(row.get("due", ""), self.date, is_cell=True)
         done = bool(_DONE_CELL_RE.match(row.get("status", "")))
         for one in self._action(text, line, owner=owner, due=due, done=done):
@@ -545,6 +563,12 @@ def _noted(text: str, line: int, kind: str = QUESTION) -> Iterator[Outcome]:
     text = tidy_task_text(text)
     if text and text.casefold() not in NO_TASK_WORDS and not cues.NOBODY_RE.match(text):
         yield QuestionItem(text, line) if kind == QUESTION else ContextItem(text, line)
+
+
+def _is_intro(text: str) -> bool:
+    """True of `We decided the following:`, above a list."""
+    bare = text.rstrip("*_ ")
+    return bare.endswith(":") and sentences.is_decision(bare)
 
 
 def _is_bare_vote(text: str) -> bool:

@@ -1,0 +1,83 @@
+"""Who was at a meeting, and who took on what, as minutes in English, German, French and Spanish say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.core.minutes.meeting import parse_meeting
+
+
+@pytest.mark.parametrize(("text", "people"), [
+    # a sentence names them
+    ("Anwesend sind Wiebke Lund, Arno Beck und Ilse Roth.\n", ["Wiebke Lund", "Arno Beck", "Ilse Roth"]),
+    ("Étaient présents Maud Petit, Noé Roy et Lise Bon.\n\nAbsent : Max Gil\n", ["Maud Petit", "Noé Roy", "Lise Bon"]),
+    ("Asistieron Inés Ruiz, Tito Sanz.\n\nExcusa su asistencia Lola Paz.\n", ["Inés Ruiz", "Tito Sanz"]),
+    ("Members present were Wren, Ola and Kit.\n", ["Wren", "Ola", "Kit"]),
+    # more than one line of them
+    ("Présents : Maud, Noé\n\nÉtaient également présents : Lise\n", ["Maud", "Noé", "Lise"]),
+    ("**Directors present:** Wren Ash\n\n**Guests:** Kit Dale\n", ["Wren Ash", "Kit Dale"]),
+    ("TN: Wiebke, Arno, Ilse\n", ["Wiebke", "Arno", "Ilse"]),
+    # roles, before a name and behind it
+    ("Present: Wren Ash, President; Ola Berg, Treasurer\n", ["Wren Ash", "Ola Berg"]),
+    ("## Attendees\n\nWren Ash, chair\nOla Berg\n", ["Wren Ash", "Ola Berg"]),
+    ("Anwesend: Wiebke, Arno\n\nProtokollführung: Ilse Roth\n\nModeration: Arno\n", ["Wiebke", "Arno", "Ilse Roth"]),
+    ("Attendees: Wren Ash (WA), Ola Berg (OB)\n\nScribe: OB\n", ["Wren Ash", "Ola Berg"]),
+    # a table drawn with spaces, and names that are links of reStructuredText
+    ("# Présences\n\n-----------   -------\nMaud Petit    Radio\nNoé           Radio, Vélo\n-----------   -------\n", ["Maud Petit", "Noé"]),
+    ("## Asistentes\n\n- Inés Ruiz inesr_\n- Tito Sanz titos_\n\n.. _inesr: https://a.example\n.. _titos: https://b.example\n", ["Inés Ruiz", "Tito Sanz"]),
+])  # fmt: skip
+def test_who_was_there(text: str, people: list[str]) -> None:
+    assert list(parse_meeting(text).attendees) == people
+
+
+def test_the_day_of_a_page_may_be_marked_as_code() -> None:
+    text = '---\ntitle: Réunion\ndate: "`2025-05-14T18:00:00GMT+1`"\n---\n\nRien à noter.\n'
+    assert parse_meeting(text).date == "2025-05-14"
+
+
+HEAD = {
+    "de": "# Plenum\n\nAnwesend: Wiebke, Tobias Roth, Arno Beck (AB)\nEntschuldigt: Ilse\n\n",
+    "fr": "# Réunion du bureau\n\nPrésents : Maud, Noé Petit, Inès\nExcusés : Marc\n\nLes points de la réunion sont dans le dossier.\n\n",
+    "es": "# Acta de la reunión\n\nAsistentes: Inés, Tito, César Gil\nAusentes: Elio\n\n",
+    "en": "# Weekly sync\n\nPresent: Alex Kim, Bo Lund\nRegrets: Edna\n\n",
+}
+
+
+@pytest.mark.parametrize(("language", "text", "actions"), [
+    # by another form of the name, and who was not there
+    ("de", "## Aufgaben\n- Flyer verteilen – Tobi\n- Saft kaufen → Ilse\n", [("Flyer verteilen", "Tobi"), ("Saft kaufen", "Ilse")]),
+    ("es", "- Cesar revisará las cuentas\n- Elio llamará a la imprenta\n", [("Cesar revisará las cuentas", "Cesar"), ("Elio llamará a la imprenta", "Elio")]),
+    ("en", "- Bo to email the venue\n- Book the room (Bo)\n", [("email the venue", "Bo"), ("Book the room", "Bo")]),
+    # behind the task
+    ("de", "## Aufgaben\n- Presse anrufen (macht Wiebke)\n- Licht leihen (Wiebke bis 20.5.2025)\n", [("Presse anrufen", "Wiebke"), ("Licht leihen", "Wiebke")]),
+    ("de", "## Aufgaben\n- Einladung verschicken, Tobias\n- Musik: Arno\n", [("Einladung verschicken", "Tobias"), ("Musik", "Arno")]),
+    ("fr", "Il faudra relancer les membres (Noé).\n", [("Il faudra relancer les membres", "Noé")]),
+    ("fr", "- Recontacter la radio : [@zoe](https://a.example/zoe)\n- trouver un camion -&gt; [@zoe](https://a.example/zoe)\n", [("Recontacter la radio", "zoe"), ("trouver un camion", "zoe")]),
+    # who is in charge
+    ("es", "Encargada de llamar a los socios: Lola Paz\n", [("llamar a los socios", "Lola Paz")]),
+    ("de", "- Zuständig für den Aufbau: Arno\n", [("den Aufbau", "Arno")]),
+    # what a table says stands, be it a name or not
+    ("de", "| Was | Wer |\n|--|--|\n| Bus mieten | Vorstand |\n| Ton | [Rike](https://a.example/rike) |\n| Zelte | QX |\n", [("Bus mieten", "Vorstand"), ("Ton", "Rike"), ("Zelte", "QX")]),
+    # who does what only people do is a person, though no list names them
+    ("de", "Gesine berichtet vom Fest.\n\nGesine wird den Strom bezahlen.\n", [("den Strom bezahlen", "Gesine")]),
+    ("es", "Fabio propone una fiesta.\n\nFabio comprará la pintura.\n", [("Fabio comprará la pintura", "Fabio")]),
+    ("de", "**gesa** wird beim Amt nachfragen.\n", [("beim Amt nachfragen", "gesa")]),
+    ("es", "- inesr_ se encarga de pintar la sala\n\n.. _inesr: https://a.example\n", [("pintar la sala", "inesr")]),
+    # what somebody asks is no task
+    ("de", "Wiebke fragt, ob der Saal frei ist.\n", []),
+])  # fmt: skip
+def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str]]) -> None:
+    found = parse_meeting(HEAD[language] + text).actions
+    assert [(one.text, one.owner) for one in found] == actions
+
+
+@pytest.mark.parametrize(("language", "text", "decisions"), [
+    ("es", "Se decide lo siguiente:\n\n- Cerrar el local en agosto\n- Pintar la sala\n", ["Cerrar el local en agosto", "Pintar la sala"]),
+    ("de", "Wir haben beschlossen:\n\n- kein Plastik mehr\n\nDanach gab es Kuchen.\n\n- Apfelkuchen\n", ["kein Plastik mehr"]),
+    ("en", "We decided to meet in spring: the hall is cheap then.\n", ["We decided to meet in spring: the hall is cheap then"]),
+    ("fr", "Le comité valide le budget du bal.\n", ["Le comité valide le budget du bal"]),
+    ("es", "La junta decide cambiar de banco.\n", ["La junta decide cambiar de banco"]),
+    ("de", "Wir wollen künftig nur noch einmal im Monat tagen.\n", ["Wir wollen künftig nur noch einmal im Monat tagen"]),
+])  # fmt: skip
+def test_what_was_decided(language: str, text: str, decisions: list[str]) -> None:
+    assert [one.text for one in parse_meeting(HEAD[language] + text).decisions] == decisions
