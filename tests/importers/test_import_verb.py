@@ -490,3 +490,13 @@ def test_messages_that_share_an_id_are_events_of_their_own() -> None:
         one.id for one in events_of_session("opencode", item, "2026-03-01T09:00:00Z", "", "short")
     ]
     assert len({id_.rpartition("-")[2] for id_ in made}) == 3
+
+
+def test_a_part_of_the_name_of_a_source_does_beside_a_file_that_is_known(cortex, tmp_path):
+    file = tmp_path / "memory.jsonl"
+    file.write_text(
+        '{"type":"entity","name":"Greenhouse","entityType":"place","observations":["has a medlar"]}\n'
+    )
+    assert cortex("import", "memory", "--path", str(file)).returncode == 0
+    assert "Greenhouse" in cortex("search", "medlar").stdout
+    assert cortex("import", "logseq-graph", "--path", str(file)).returncode == 2

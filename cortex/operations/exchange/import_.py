@@ -148,6 +148,9 @@ def _read_words(caller: Caller, words: tuple[str, ...], path: str) -> tuple[list
     """The sources that are named, or that of the file alone, and the file or folder to read,
     absolute; "" without one."""
     known = (*TRANSCRIPT_HOSTS, *SOURCES)
+    full = os.path.join(caller.cwd, os.path.expanduser(path))
+    if path and os.path.exists(full) and len(words) == 1 and words[0] not in known:
+        words = () if words[0] in _recognise(full) else words  # `memory` of `mcp-memory`
     names = list(dict.fromkeys(word for word in words if word in known))
     others = [word for word in (*words, path) if word not in known and (word or words == ("",))]
     paths = [os.path.join(caller.cwd, os.path.expanduser(word)) for word in others]
