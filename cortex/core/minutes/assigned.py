@@ -10,7 +10,8 @@ from cortex.core.minutes.task_parser import NAME_SEPARATOR_RE, NameSet, parse_pe
 from cortex.core.text.lazy_re import lazy_re
 
 _LAST_BRACKETS_RE = lazy_re(r"[ ]?[(\[]([^()\[\]]{2,60})[)\]][ .]*$")
-_GIVEN_RE = lazy_re(r"[ ]?(?:[-=]?[→⇒]|[-=]>|:(?=[ ]@))[ ]{0,3}([^→⇒>]{2,60})$")
+_GIVEN_RE = lazy_re(r"[ ]?(?:[-=]?[→⇒]|[-=]>)[ ]{0,3}([^→⇒>]{2,60})$")
+_TOLD_RE = lazy_re(r"(?::|[ ][–—-])[ ]([^:–—>→()\[\]]{2,60}?)[ .]*$")
 _PARTS_RE = lazy_re(
     r"[ ]?(?:[;/(]|,(?!(?:[ ](?:19|20)\d\d\b)))[ ]?|[ ](?=(?:bis|by|until|avant|antes|hasta)[ ])"
 )
@@ -59,18 +60,21 @@ def given_task(text: str, speech: Speech, date: str) -> tuple[str, str, str] | N
     if lead and (arrow := ARROW_RE.match(after)):
         return after[arrow.end() :], lead.names, ""
     if charge := _IN_CHARGE_RE.match(text):
-        people, day = _who_and_when(charge["owner"], speech.names, date, strict=False)
         said = charge["owner"].strip(" .")
-        full = all(map(FULL_NAME_RE.fullmatch, NAME_SEPARATOR_RE.split(said)))
+        people, day = _who_and_when(said, speech.names, date, strict=not charge["label"])
+        full = charge["label"] and all(map(FULL_NAME_RE.fullmatch, NAME_SEPARATOR_RE.split(said)))
         people = people or (said if full else "")
-        return (charge["task"], people, day) if people else None
+        if people:
+            return charge["task"], people, day
     plain = LINK_RE.sub(r"\1", text) if "](" in text else text
-    found = _GIVEN_RE.search(plain, max(0, len(plain) - _MAX_TRAILING_CHARS))
+    at = max(0, len(plain) - _MAX_TRAILING_CHARS)
+    found = _GIVEN_RE.search(plain, at) or _TOLD_RE.search(plain, at)
     people, day = _who_and_when(found[1], speech.names, date, strict=True) if found else ("", "")
     if not found or not people or found.start() < _MIN_TASK_CHARS:
         return None
-    is_order = speech.is_order(plain) or speech.language != "en"
-    is_task = ":" not in found[0][:2] or is_order
+    is_mention = found[1].startswith("@") and speech.language != "en"
+    is_arrow = plain[found.start() :].lstrip()[:1] not in ":–—-" or ">" in found[0][:3]
+    is_task = is_arrow or is_mention or speech.is_task(plain[: found.start()], has_due=False)
     return (plain[: found.start()], people, day) if is_task else None
 
 

@@ -20,7 +20,8 @@ from cortex.core.text.value import NamedTuple
 
 _BULLET_RE = lazy_re(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
 _RULED_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n(?:~{5,}|`{8,}|\^{5,})[ \t]*$")
-_SPAN_RE = lazy_re(r"\[([^\[\]\n]{1,60})\]\{[.#][^{}\n]{1,40}\}")  # as Pandoc writes them
+# As Pandoc writes them, and mentions that are links.
+_SPAN_RE = lazy_re(r"\[((@)?[^\[\]\n]{1,60})\](?:\{[.#][^{}\n]{1,40}\}|(?(2)\([^()\n]*\)|(?!)))")
 # `Actions:`, `**Actions**`, `ACTION ITEMS` or `TOP 2 ...` alone on a line: markdown would take it
 # for more of the item above it.
 _BARE_HEADING_RE = lazy_re(
@@ -31,11 +32,12 @@ _BARE_HEADING_RE = lazy_re(
 )
 _FRONTMATTER_END_RE = lazy_re(r"\n(?:---|\.\.\.)")
 _FRONTMATTER_KEY_RE = lazy_re(r"(?m)^(?=[^\W\d_])")
-_MENTION_LINK_RE = lazy_re(r"\[(@[\w.-]{1,40})\]\([^()\n]{0,300}\)")
 _TARGET_RE = lazy_re(r"(?m)^\.\. _([\w.-]{1,40}):")  # of a name in reStructuredText: `ana_`
 _DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
-_FIELD_RE = lazy_re(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
+_FIELD_RE = lazy_re(
+    r"[*_]{0,3}([^\W\d_](?:[^:*_\n]|[:*_](?=in|r\b)){0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)"
+)
 _HTML_TEXT_RE = lazy_re(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
 _HTML_CELL_RE = lazy_re(r"(?i)<(t[hd])\b[^<>]{0,500}>")
 _ARROW = r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}"
@@ -82,7 +84,6 @@ def parse_blocks(text: str) -> list[Block]:
     # reStructuredText.
     body = _RULED_HEADING_RE.sub(r"## \1\n", text[front:])
     body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body)).replace("-&gt;", "->")
-    body = _MENTION_LINK_RE.sub(r"\1", body)
     if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))):
         body = re.sub(rf"(?<![\w.@-])({targets})_(?!\w)", r"@\1", body)
     body = _BARE_HEADING_RE.sub("###### ", body)

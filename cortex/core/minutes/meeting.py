@@ -63,7 +63,6 @@ _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = lazy_re(r"@?[^\W_][\w'’.·-]{0,38}")
 _NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
 _PRESENT_RE, _DOES_RE = regex_of("present in prose"), regex_of("does")
-_GAP_RE = lazy_re(r"[ ]{3,}|\t")  # before the second column of a table drawn with spaces
 _PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 _FIRST_LINES = 14
@@ -280,8 +279,9 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     plain = named if len(named.strip(" *_-–—`.:")) > 1 else plain
     plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
     head, colon, tail = plain.partition(":")
-    if re.match(r"[*_ ]*\d", tail):
-        return "", ()  # `Beginn: 19:30`
+    away = any(len(part) > 3 and _NO_CELL_RE.match(fold(part)) for part in (tail.strip(), *inside))
+    if away or re.match(r"[*_ ]*\d", tail):
+        return "", ()  # `Ana: absent`, `Beginn: 19:30`
     is_role = colon and head.strip().casefold() in _ROLES
     name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
     name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
@@ -323,7 +323,8 @@ def _split_names(text: str) -> list[str]:
 
 def _names_in_list(texts: Sequence[str]) -> list[str]:
     """The entries of a list's items: one each, affiliation behind a comma, or several."""
-    texts = [_GAP_RE.split(text.strip())[0] for text in texts]
+    # A table drawn with spaces has names before its first gap.
+    texts = [re.split(r"[ ]{3,}|\t", text.strip())[0] for text in texts]
     boxes = [CHECKBOX_RE.match(text) for text in texts]
     if len({box[1] == " " for box in boxes if box}) == 2:  # who was not there is not ticked
         texts = [text for text, box in zip(texts, boxes, strict=True) if not box or box[1] != " "]

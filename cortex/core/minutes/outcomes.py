@@ -124,7 +124,6 @@ class OutcomeReader:
         self._owner = ""  # of the items below a heading that is a name
         self._due = ""  # of the tasks below a heading or line that names a day
         self._motion = self._above = ""  # what was put to the vote last; the line above
-        self._is_before_list = False
         self._title = self._intro = ""  # the kind of the list below a line such as `We decided:`
 
     def read(self, blocks: list[Block]) -> list[Outcome]:
@@ -338,7 +337,8 @@ class OutcomeReader:
         is_given = bool(named and parse_people(named[1], self.names, strict=True))
         if self.speech.is_infinitive_order(text):
             return is_given or not in_agenda
-        return is_given and self.speech.is_order(text)
+        task = text[: named.start()].rstrip() if named else text
+        return is_given and self.speech.is_task(task, has_due=False)
 
     def _split_promises(self, text: str) -> tuple[str, list[str]]:
         """A task, and what other people promise in its later sentences."""

@@ -241,7 +241,7 @@ class Speech:
             return None
         if rest.startswith(":"):
             rest = rest.strip(": *_")
-            is_task = not self.is_transcript and self._is_task(rest, has_due=has_due)
+            is_task = not self.is_transcript and self.is_task(rest, has_due=has_due)
             return Promise(rest, lead.names) if is_task else None
         if clause.rstrip().endswith(":"):
             return None
@@ -259,7 +259,7 @@ class Speech:
         ending = _PRESENT_ENDINGS.get(self.language, ())
         return bool(verb and verb[1] not in _REPORTS and verb[1].endswith(ending))
 
-    def _is_task(self, text: str, *, has_due: bool) -> bool:
+    def is_task(self, text: str, *, has_due: bool) -> bool:
         """True if the text after `Ana:` is a task, and not something that Ana said."""
         if self.is_order(text):
             return True

@@ -17,6 +17,11 @@ from cortex.core.minutes.meeting import parse_meeting
     ("Présents : Maud, Noé\n\nÉtaient également présents : Lise\n", ["Maud", "Noé", "Lise"]),
     ("**Directors present:** Wren Ash\n\n**Guests:** Kit Dale\n", ["Wren Ash", "Kit Dale"]),
     ("TN: Wiebke, Arno, Ilse\n", ["Wiebke", "Arno", "Ilse"]),
+    ("Datum: 14.05.2025\nTeilnehmer*innen: Wiebke, Arno\n", ["Wiebke", "Arno"]),
+    ("- Présents sur place : Maud, Noé\n- Présents en visio : Lise\n- Excusés : Max\n", ["Maud", "Noé", "Lise"]),
+    ("Board members present: Wren Ash\n\nStaff present: Zoe Lee\n\nBoard members absent: Max Fox\n", ["Wren Ash", "Zoe Lee"]),
+    ("En Soria, a 14 de mayo de 2025, se reúnen Inés Ruiz y Tito Sanz.\n", ["Inés Ruiz", "Tito Sanz"]),
+    ("## Roll Call\n\n- Wren Ash: present\n- Ola Berg: absent\n- Kit Dale (excused)\n", ["Wren Ash"]),
     # roles, before a name and behind it
     ("Present: Wren Ash, President; Ola Berg, Treasurer\n", ["Wren Ash", "Ola Berg"]),
     ("## Attendees\n\nWren Ash, chair\nOla Berg\n", ["Wren Ash", "Ola Berg"]),
@@ -36,7 +41,7 @@ def test_the_day_of_a_page_may_be_marked_as_code() -> None:
 
 
 HEAD = {
-    "de": "# Plenum\n\nAnwesend: Wiebke, Tobias Roth, Arno Beck (AB)\nEntschuldigt: Ilse\n\n",
+    "de": "# Plenum\n\nAnwesend: Wiebke, Tobias Roth, Arno Beck (AB)\nEntschuldigt: Ilse\n\nDie Punkte der Runde sind in der Mappe.\n\n",
     "fr": "# Réunion du bureau\n\nPrésents : Maud, Noé Petit, Inès\nExcusés : Marc\n\nLes points de la réunion sont dans le dossier.\n\n",
     "es": "# Acta de la reunión\n\nAsistentes: Inés, Tito, César Gil\nAusentes: Elio\n\n",
     "en": "# Weekly sync\n\nPresent: Alex Kim, Bo Lund\nRegrets: Edna\n\n",
@@ -53,6 +58,12 @@ HEAD = {
     ("de", "## Aufgaben\n- Einladung verschicken, Tobias\n- Musik: Arno\n", [("Einladung verschicken", "Tobias"), ("Musik", "Arno")]),
     ("fr", "Il faudra relancer les membres (Noé).\n", [("Il faudra relancer les membres", "Noé")]),
     ("fr", "- Recontacter la radio : [@zoe](https://a.example/zoe)\n- trouver un camion -&gt; [@zoe](https://a.example/zoe)\n", [("Recontacter la radio", "zoe"), ("trouver un camion", "zoe")]),
+    # behind a colon or a dash, where what stands before it is a task
+    ("de", "- Schlüssel nachmachen (Wiebke)\n- Licht leihen: Arno\n- Moderation: Arno\n", [("Schlüssel nachmachen", "Wiebke"), ("Licht leihen", "Arno")]),
+    ("en", "- update the site - Alex\n- the old site - Alex\n", [("update the site", "Alex")]),
+    # the person last
+    ("de", "Um das Buffet kümmert sich Wiebke.\n\nDas macht Sinn.\n", [("Um das Buffet", "Wiebke")]),
+    ("es", "De la comida se encarga Inés.\n", [("De la comida", "Inés")]),
     # who is in charge
     ("es", "Encargada de llamar a los socios: Lola Paz\n", [("llamar a los socios", "Lola Paz")]),
     ("de", "- Zuständig für den Aufbau: Arno\n", [("den Aufbau", "Arno")]),
@@ -63,7 +74,11 @@ HEAD = {
     ("es", "Fabio propone una fiesta.\n\nFabio comprará la pintura.\n", [("Fabio comprará la pintura", "Fabio")]),
     ("de", "**gesa** wird beim Amt nachfragen.\n", [("beim Amt nachfragen", "gesa")]),
     ("es", "- inesr_ se encarga de pintar la sala\n\n.. _inesr: https://a.example\n", [("pintar la sala", "inesr")]),
-    # what somebody asks is no task
+    ("es", "Tito tiene que enviar la carta.\n", [("enviar la carta", "Tito")]),
+    ("fr", "Maud est chargée de la radio.\n\nNous devons trouver une salle.\n", [("la radio", "Maud"), ("Nous devons trouver une salle", "")]),
+    ("en", "Alex is responsible for the food.\n", [("the food", "Alex")]),
+    # what somebody presents or asks is no task
+    ("de", "Wiebke stellt das Fest vor.\n", []),
     ("de", "Wiebke fragt, ob der Saal frei ist.\n", []),
 ])  # fmt: skip
 def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str]]) -> None:
@@ -77,6 +92,10 @@ def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str
     ("en", "We decided to meet in spring: the hall is cheap then.\n", ["We decided to meet in spring: the hall is cheap then"]),
     ("fr", "Le comité valide le budget du bal.\n", ["Le comité valide le budget du bal"]),
     ("es", "La junta decide cambiar de banco.\n", ["La junta decide cambiar de banco"]),
+    ("de", "Das Plenum entscheidet sich für den Saal.\n\nAb sofort gilt der neue Plan.\n\nAlle sind sich einig, das Fest findet nicht statt.\n", ["Das Plenum entscheidet sich für den Saal", "Ab sofort gilt der neue Plan", "Alle sind sich einig, das Fest findet nicht statt"]),
+    ("fr", "Tout le monde est d'accord pour garder le nom.\n\nOn ne fera pas de bal.\n\nLa fête est fixée au 8 juillet.\n", ["Tout le monde est d'accord pour garder le nom", "On ne fera pas de bal", "La fête est fixée au 8 juillet"]),
+    ("es", "El grupo decidió no ir.\n\nNos quedamos con la sala azul.\n\nTito es elegido presidente.\n", ["El grupo decidió no ir", "Nos quedamos con la sala azul", "Tito es elegido presidente"]),
+    ("en", "Settled on blue for the door.\n\nWe're keeping the old logo.\n\nEveryone is fine with the price.\n", ["Settled on blue for the door", "We're keeping the old logo", "Everyone is fine with the price"]),
     ("de", "Wir wollen künftig nur noch einmal im Monat tagen.\n", ["Wir wollen künftig nur noch einmal im Monat tagen"]),
 ])  # fmt: skip
 def test_what_was_decided(language: str, text: str, decisions: list[str]) -> None:
