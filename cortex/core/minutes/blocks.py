@@ -84,7 +84,7 @@ def parse_blocks(text: str) -> list[Block]:
     # reStructuredText.
     body = _RULED_HEADING_RE.sub(r"## \1\n", text[front:])
     body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body)).replace("-&gt;", "->")
-    if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))):
+    if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))[:99]):
         body = re.sub(rf"(?<![\w.@-])({targets})_(?!\w)", r"@\1", body)
     body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body

@@ -370,8 +370,9 @@ def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> 
             initials.add("".join(word[0] for word in words))
             names |= initials & said
     known = {fold(name) for name in names if len(name) > 2}
-    for word in filter(str.istitle, said - NOT_NAMES):  # `Cesar` of César, `Tobi` of Tobias
+    starts = {name[:length] for name in known for length in (3, 4, 5)}
+    said = {word for word in said if word.istitle() and word.casefold() not in NOT_NAMES}
+    for word in said:  # `Cesar` of César, `Tobi` of Tobias
         start = fold(word).replace("_", "")
-        is_short = 2 < len(start) < 6 and any(name.startswith(start) for name in known)
-        names |= {word.casefold()} if start in known else {word} if is_short else set()
+        names |= {word.casefold()} if start in known else {word} if start in starts else set()
     return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -157,8 +157,10 @@ class OutcomeReader:
     def _of_block(self, block: Block) -> Iterator[Outcome]:
         _, kind, topic = self._sections[-1]
         kind = (self._intro if block.items else "") or kind
-        is_intro = self._is_before_list and block.lines and _is_intro(block.lines[-1][0])
-        self._intro = DECISION if is_intro else ""
+        last = block.lines[-1][0].rstrip("*_ ") if block.lines and self._is_before_list else ""
+        self._intro = DECISION if last.endswith(":") and sentences.is_decision(last) else ""
+        if last and len(block.lines) == 1 and cues.section_kind(last):
+            block = block._replace(level=block.level or 6)  # `Action items` above a list
         if block.rows:
             yield from self._of_table(block.rows, kind)
         for item in nest_fields(block.items):
@@ -494,7 +496,7 @@ class OutcomeReader:
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not sentences.says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
-            elif sentences.is_decision(clause) and not (self._intro and _is_intro(clause)):
+            elif sentences.is_decision(clause) and not (self._intro and clause.endswith(":")):
                 yield from self._decision(
                     _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause),
                     line,
@@ -563,12 +565,6 @@ def _noted(text: str, line: int, kind: str = QUESTION) -> Iterator[Outcome]:
     text = tidy_task_text(text)
     if text and text.casefold() not in NO_TASK_WORDS and not cues.NOBODY_RE.match(text):
         yield QuestionItem(text, line) if kind == QUESTION else ContextItem(text, line)
-
-
-def _is_intro(text: str) -> bool:
-    """True of `We decided the following:`, above a list."""
-    bare = text.rstrip("*_ ")
-    return bare.endswith(":") and sentences.is_decision(bare)
 
 
 def _is_bare_vote(text: str) -> bool:

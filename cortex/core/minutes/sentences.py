@@ -49,7 +49,7 @@ _GROUP_RE = lazy_re(
     r"(?=[ ]to[ ])"
 )
 _FOREIGN_GROUP_RE = lazy_re(
-    r"(?i)(?:la[ ]commission(?:[ ][A-Z]\w+)?|le[ ](?:bureau|conseil|comité|c\.?a\.?)|l['’](?:équipe|association)"
+    r"(?i)(?:la[ ]commission(?:[ ](?-i:[A-Z])\w+)?|le[ ](?:bureau|conseil|comité|c\.?a\.?)|l['’](?:équipe|association)"
     r"|la[ ](?:junta|comisión)|el[ ](?:comité|equipo)|het[ ]bestuur|de[ ]\w*commissie"
     r"|der[ ](?:vorstand|vorsitzende|kassenwart)|die[ ](?:vorsitzende|kassenwartin))(?=[ ])"
 )

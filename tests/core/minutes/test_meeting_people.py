@@ -64,6 +64,10 @@ HEAD = {
     # the person last
     ("de", "Um das Buffet kümmert sich Wiebke.\n\nDas macht Sinn.\n", [("Um das Buffet", "Wiebke")]),
     ("es", "De la comida se encarga Inés.\n", [("De la comida", "Inés")]),
+    # below a line that is no heading
+    ("en", "Action items\n\n- [ ] BL to count the chairs\n- [x] AK to fix the tap\n", [("count the chairs", "BL"), ("fix the tap", "AK")]),
+    ("fr", "La commission va donc appeler la radio.\n\nLa commission va dans le bon sens.\n", [("appeler la radio", "La commission")]),
+    ("es", "Se firman las cartas y César las llevará al banco.\n", [("César las llevará al banco", "César")]),
     # who is in charge
     ("es", "Encargada de llamar a los socios: Lola Paz\n", [("llamar a los socios", "Lola Paz")]),
     ("de", "- Zuständig für den Aufbau: Arno\n", [("den Aufbau", "Arno")]),
@@ -96,6 +100,8 @@ def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str
     ("fr", "Tout le monde est d'accord pour garder le nom.\n\nOn ne fera pas de bal.\n\nLa fête est fixée au 8 juillet.\n", ["Tout le monde est d'accord pour garder le nom", "On ne fera pas de bal", "La fête est fixée au 8 juillet"]),
     ("es", "El grupo decidió no ir.\n\nNos quedamos con la sala azul.\n\nTito es elegido presidente.\n", ["El grupo decidió no ir", "Nos quedamos con la sala azul", "Tito es elegido presidente"]),
     ("en", "Settled on blue for the door.\n\nWe're keeping the old logo.\n\nEveryone is fine with the price.\n", ["Settled on blue for the door", "We're keeping the old logo", "Everyone is fine with the price"]),
+    ("de", "Das Zelt wird abgelehnt, da es ggf. Wasser lässt.\n", ["Das Zelt wird abgelehnt, da es ggf. Wasser lässt"]),
+    ("en", "Minutes of the spring fair approved.\n", ["Minutes of the spring fair approved"]),
     ("de", "Wir wollen künftig nur noch einmal im Monat tagen.\n", ["Wir wollen künftig nur noch einmal im Monat tagen"]),
 ])  # fmt: skip
 def test_what_was_decided(language: str, text: str, decisions: list[str]) -> None:
