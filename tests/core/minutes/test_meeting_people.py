@@ -83,6 +83,8 @@ HEAD = {
     ("en", "Alex is responsible for the food.\n", [("the food", "Alex")]),
     # what somebody presents or asks is no task
     ("de", "Wiebke stellt das Fest vor.\n", []),
+    ("fr", "Inès fait le point sur la fête.\n\nNoé voit deux dates.\n", []),
+    ("es", "César recuerda que hay que pagar la cuota.\n\nHay que tener en cuenta el precio.\n", []),
     ("de", "Wiebke fragt, ob der Saal frei ist.\n", []),
 ])  # fmt: skip
 def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str]]) -> None:
@@ -102,6 +104,10 @@ def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str
     ("en", "Settled on blue for the door.\n\nWe're keeping the old logo.\n\nEveryone is fine with the price.\n", ["Settled on blue for the door", "We're keeping the old logo", "Everyone is fine with the price"]),
     ("de", "Das Zelt wird abgelehnt, da es ggf. Wasser lässt.\n", ["Das Zelt wird abgelehnt, da es ggf. Wasser lässt"]),
     ("en", "Minutes of the spring fair approved.\n", ["Minutes of the spring fair approved"]),
+    # what is not, or was before
+    ("es", "No se aprueba nada hoy.\n", []),
+    ("fr", "La réunion est fixée à 19h.\n", []),
+    ("en", "The price was agreed last year.\n", []),
     ("de", "Wir wollen künftig nur noch einmal im Monat tagen.\n", ["Wir wollen künftig nur noch einmal im Monat tagen"]),
 ])  # fmt: skip
 def test_what_was_decided(language: str, text: str, decisions: list[str]) -> None:
