@@ -17,7 +17,7 @@ _PARTS_RE = lazy_re(
 )
 _DOES_IT_RE, _IN_CHARGE_RE = cues.regex_of("does it"), cues.regex_of("in charge")
 LINK_RE = lazy_re(r"\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
-_TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
+_TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—|←-]|[-=]>)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
 _TRAILING_INITIALS_RE = lazy_re(r"[\w)],[ ](\w{2,20})[ .]*$")
 EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
 _MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day

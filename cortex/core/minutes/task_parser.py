@@ -34,7 +34,7 @@ _BOLD_NAME_RE = lazy_re(r"[*_]{2,3}([^:*_()\n]{1,60})[*_]{2,3}[ ]{1,3}(?P<verb>[
 _PREPOSITION_RE = lazy_re(r"(?i)\b(?:to|with|from|for|by|mit|von|für|con|para|avec|pour|à)[ ]$")
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{1,80})\)[ .]{0,3}$")
 NAME_SEPARATOR_RE = lazy_re(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
-_NAME_RE = lazy_re(r"[^\W\d_][\w'’.-]{0,40}")
+_NAME_RE = lazy_re(r"(?:(?:Frau|Herrn?|Mrs?\.?|Ms\.?|Mme|Sra?\.?)[ ])?[^\W\d_][\w'’.-]{0,40}")
 _EMPTY_BRACKETS_RE = lazy_re(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
 

@@ -49,6 +49,7 @@ HEAD = {
 
 
 @pytest.mark.parametrize(("language", "text", "actions"), [
+    ("de", "## Aufgaben\n- Flyer verteilen (Frau Lang)\n- Saft kaufen (ToDo Wiebke)\n- Bus mieten (Gesa kümmert sich)\n- Licht leihen | Arno\n", [("Flyer verteilen", "Frau Lang"), ("Saft kaufen", "Wiebke"), ("Bus mieten", "Gesa"), ("Licht leihen", "Arno")]),
     # by another form of the name, and who was not there
     ("de", "## Aufgaben\n- Flyer verteilen – Tobi\n- Saft kaufen → Ilse\n", [("Flyer verteilen", "Tobi"), ("Saft kaufen", "Ilse")]),
     ("es", "- Cesar revisará las cuentas\n- Elio llamará a la imprenta\n", [("Cesar revisará las cuentas", "Cesar"), ("Elio llamará a la imprenta", "Elio")]),
