@@ -70,7 +70,7 @@ def test_two_clones_share_what_people_wrote_by_sync_alone(a, b):
     a.write("Case.md", "case\n" + LINES)
     done = sync_at_once(a)
     assert done.left == ()
-    assert "cortex: 10 notes, 1 attachment" in done.commits
+    assert "10 notes, 1 attachment" in done.commits
     b.synced()
     assert files_of(a) == files_of(b)
     b.edit("With space.md", "Paragraph 2.", "Paragraph two.")
@@ -187,7 +187,7 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a):
     a.write("nested/inside.md", "inside\n")
     before = files_of(a)
     done = sync_at_once(a)
-    assert done.commits[-1:] == ("cortex: 1 note, 1 attachment",)
+    assert done.commits[-1:] == ("notes (note)",)
     assert a.git("show", "--name-only", "--format=").split() == [".gitignore", "mixed/notes.md"]
     assert files_of(a) == before
     because = {path: reason for reason, paths in done.left_because.items() for path in paths}
@@ -244,7 +244,7 @@ def test_only_records_and_the_setting_leave_them(a):
     assert done.left_because == {"yours to commit: [sync] notes = false": ("new.md",)}
     settings.write_text(settings.read_text().replace("false", "true"))
     a.write("package.json", "{}")
-    assert "cortex: 1 note" in sync_at_once(a).commits
+    assert "new (note)" in sync_at_once(a).commits
 
 
 @pytest.mark.parametrize("kind", ["below", "manifest", "sources"])
@@ -294,7 +294,7 @@ def test_plugins_of_obsidian_are_no_code(a):
     a.git("add", ".obsidian")
     a.git("commit", "-qm", "plugins")
     a.write("new.md", "New.\n")
-    assert "cortex: 1 note" in sync_at_once(a).commits
+    assert "new (note)" in sync_at_once(a).commits
 
 
 def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a, b):
@@ -345,8 +345,8 @@ def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_d
     monkeypatch.undo()
     assert waited == [1.0]
     assert done.left_because == {people_notes.BUSY: ("busy.md",)}
-    assert "cortex: 2 notes" in done.commits
-    assert "cortex: 1 note" in sync_at_once(a).commits
+    assert "2 notes" in done.commits
+    assert "busy (note)" in sync_at_once(a).commits
 
 
 def test_a_new_name_that_is_still_written_keeps_the_old_one(a, monkeypatch):
@@ -396,7 +396,7 @@ def test_a_hook_of_theirs_sees_the_commit_and_may_decline(a):
     assert "a hook of this repository" in done.trouble
     assert a.git("status", "--porcelain") == "?? draft.md\n"
     a.move("draft.md", "done.md")
-    assert "cortex: 1 note" in sync_at_once(a).commits
+    assert "done (note)" in sync_at_once(a).commits
 
 
 WRITER = """

@@ -764,7 +764,7 @@ def test_pull_ff_only_forbids_and_pull_ff_false_always_merges(first, clone) -> N
     b.git("config", "--unset", "pull.ff")
     b.git("config", "merge.ff", "only")
     assert "merge.ff" in b.sync().trouble
-    assert done.commits == ("cortex: 1 record, 1 briefing",) or done.commits
+    assert done.commits
     b.git("config", "pull.ff", "false")
     assert b.synced().how == "merge"
     a.synced()
@@ -877,7 +877,7 @@ def test_a_remote_that_fails_is_named_and_everything_local_is_safe(tmp_path, fir
     assert said in done.trouble
     assert "secret" not in done.trouble + done.hint
     assert done.hint
-    assert done.commits == ("cortex: 1 event, 1 record, 2 briefings",) or done.commits
+    assert done.commits
     assert any(event in path for path in first.notes())
     assert first.git("status", "--porcelain") == ""
     assert not first.has("PWN")

@@ -257,7 +257,7 @@ def test_a_deleted_record_is_a_deletion(repository) -> None:
 
 SUMMARIES = [
     (["inbox/pending/a.md", "events/2026/11/a.md", "events/2026/11/b.md"], "cortex: 2 events"),
-    (["records/decision/a.md", "mine/b.md", "events/2026/11/b.md"], "cortex: 1 event, 2 records"),
+    (["records/decision/a.md", "mine/b.md", "events/2026/11/b.md"], "1 decision, 1 note"),
     (["sessions/2026/11/a.md", "briefings/p/main.md"], "cortex: 1 session, 1 briefing"),
     (["briefings/p/main.md", "briefings/index.md"], "cortex: refresh briefings"),
     (["cortex.toml", ".gitattributes"], "cortex: settings"),
@@ -265,8 +265,8 @@ SUMMARIES = [
 
 
 @pytest.mark.parametrize(("paths", "message"), SUMMARIES)
-def test_a_commit_says_what_it_holds(paths, message) -> None:
-    assert commit.format_message(paths) == message
+def test_a_commit_says_what_it_holds(tmp_path, paths, message) -> None:
+    assert commit.format_message(str(tmp_path), paths) == message
 
 
 def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> None:
@@ -341,13 +341,50 @@ def test_other_closed_gates(repository, git, tmp_path) -> None:
     assert "could not merge 1 path" in commit.why_blocked(repository.root)
 
 
+MEETING = "---\nid: m-aaaaaa\ntype: meeting\ntitle: Weekly, 20 November\n---\n\nText.\n"
+
+
+def test_a_commit_names_the_one_meeting_with_what_came_of_it(repository) -> None:
+    put(repository, "records/meeting/m-aaaaaa.md", MEETING)
+    for number in range(2):
+        record(repository, f"d{number}-aaaaaa")
+        record(repository, f"a{number}-aaaaaa", folder="records/action")
+    assert kept(repository).message == "Weekly, 20 November: 2 decisions, 2 actions"
+
+
+TITLED = "---\nid: u-aaaaaa\ntype: decision\n{more}title: {title}\n---\n\nText.\n"
+NAMED = [
+    ("Use SQLite", "", "Use SQLite (decision)"),
+    ('"#1 is SQLite"', "", "#1 is SQLite (decision)"),
+    ("Give Ana a raise", "project: p\nscope: personal\n", "1 decision"),
+    ("Use ghp_" + "a1B2" * 9, "", "1 decision"),
+]
+
+
+@pytest.mark.parametrize(("title", "more", "message"), NAMED)
+def test_a_commit_names_one_record_unless_it_is_private(repository, title, more, message) -> None:
+    path = put(repository, "records/decision/u.md", TITLED.format(title=title, more=more))
+    assert commit.format_message(repository.root, [path]) == message
+
+
+def test_a_subject_is_short_and_survives_a_git_that_strips_comments(repository, git) -> None:
+    git(repository.root, "config", "commit.cleanup", "strip")
+    put(
+        repository, "records/decision/u.md", TITLED.format(title='"#1 ' + "is " * 40 + '"', more="")
+    )
+    assert kept(repository).id
+    subject = git(repository.root, "log", "-1", "--format=%s").strip()
+    assert subject.startswith("#1 is is")
+    assert len(subject) <= 72
+
+
 def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> None:
     tree = tmp_path / "tree"
     git(repository.root, "worktree", "add", "-q", "-b", "side", str(tree))
     linked = type(repository)(str(tree))
     path = record(linked, "new-aaaaaa")
     assert kept(linked).paths == (path,)
-    assert git(tree, "log", "-1", "--format=%s") == "cortex: 1 record\n"
+    assert git(tree, "log", "-1", "--format=%s") == "new-aaaaaa (decision)\n"
     assert changes.list_changes(repository.root) == []
 
 

@@ -52,7 +52,7 @@ def test_ours_are_committed_and_a_persons_staged_file_stays_staged(repository, c
     capture(repository, caller, "Decision: commit exactly our paths")
     until(lambda: len(_log(git, repository)) > 1)
     until(lambda: git(repository.root, "status", "--porcelain").splitlines() == ["A  draft.md"])
-    assert _log(git, repository)[0].startswith("cortex: 1 event, 1 record")
+    assert _log(git, repository)[0] == "Commit exactly our paths (decision)"
     assert list(Path(repository.root, "records/decision").glob("*.md"))
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository
     until(lambda: watcher.standing().notes == 2)
     assert not Path(root, "briefings").exists()  # a merge would stumble over what it does not know
     git(root, "commit", "-qm", "merged")
-    until(lambda: "1 record" in _log(git, repository)[0])
+    until(lambda: "(decision)" in _log(git, repository)[0])
     assert Path(root, "briefings").exists()
 
 

@@ -232,8 +232,8 @@ def _commit_index(
         names = {os.fsencode(path) for path in some}
         mine = {one.path: one.index_entry if one.path in names else one.head_entry for one in left}
         commit.set_index_entries(root, mine, index)
-        message = _format_message(some)
-        words = ["commit", "--quiet", "--no-edit", f"--message={message}"]
+        message = commit.format_message(root, some)
+        words = ["commit", "--quiet", "--no-edit", "--cleanup=whitespace", f"--message={message}"]
         if (ran := _run(root, index, words, hooks=True)).code:
             raise commit.declined_error(root, ran, "commit")
         messages.append(message)
@@ -241,14 +241,6 @@ def _commit_index(
         update_index_to_head(root)
 
     return messages, take_all_but_refused(root, paths, take)
-
-
-def _format_message(paths: Sequence[str]) -> str:
-    """`cortex: 2 notes, 1 attachment`."""
-    notes = sum(_suffix(path) in _NOTE_SUFFIXES for path in paths)
-    counts = ((notes, "note"), (len(paths) - notes, "attachment"))
-    words = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts if count]
-    return f"cortex: {', '.join(words)}"
 
 
 _Stamp = tuple[int, int, int] | None  # mtime in ns, size, inode; None: there is no file

@@ -251,7 +251,9 @@ class _SyncRun:
         self._removal_limit().check_changes(changed)
         message = ""
         if squashed := merging.waiting_squash_message(self.root):
-            message = f"{commit.format_message(one.path for one in changed)}\n\n{squashed}"
+            message = (
+                f"{commit.format_message(self.root, (one.path for one in changed))}\n\n{squashed}"
+            )
         declined = None
         try:
             kept = commit.commit_changes(self.root, changed, message)

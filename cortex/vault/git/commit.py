@@ -18,9 +18,11 @@ from cortex.core.model.layout import (
     is_event_path,
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes import note as notes
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import shell_quote
+from cortex.core.text.strings import format_count, one_line, shell_quote, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout, settings, settings_text
 from cortex.vault.git import (
@@ -43,7 +45,8 @@ _MAX_NOTE_BYTES = publish_check.MAX_BYTES  # of a note that is looked at before 
 PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = lazy_re(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = lazy_re(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
-_KINDS = ("event", "record", "session", "run", "briefing", "settings")  # in the order of a message
+_KINDS = ("event", "session", "run", "briefing", "settings")  # of which little is said
+_MAX_SUBJECT_CHARS = 72
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NO_IDENTITY_RE = lazy_re(
     r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly"
@@ -69,33 +72,58 @@ class CommitResult(NamedTuple):
 NOTHING_COMMITTED = CommitResult("", "", (), ())
 
 
-def format_message(paths: Iterable[str]) -> str:
-    """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever it went."""
-    names: dict[str, set[str]] = {kind: set() for kind in _KINDS}
+def format_message(root: str, paths: Iterable[str]) -> str:
+    """What a commit holds: `Use SQLite (decision)`, `Weekly: 2 decisions, 3 actions`, `2 notes`, or
+    `cortex: 3 events` where nothing is made of them. An event counts once, wherever it went."""
+    found: dict[str, dict[str, str]] = {}
     for path in paths:
         kind = _kind_of(path)
-        names[kind].add(path if kind == "briefing" else stem_of(path))
-    counts = {kind: len(some) for kind, some in names.items() if some}
-    if set(counts) == {"briefing"}:
+        found.setdefault(kind, {})[path if kind == "briefing" else stem_of(path)] = path
+    if set(found) == {"briefing"}:
         return "cortex: refresh briefings"
-    words = [
-        kind if kind == "settings" else f"{count} {kind}{'s' * (count != 1)}"
-        for kind, count in counts.items()
-    ]
-    return f"cortex: {', '.join(words) or 'nothing'}"
+    said = sorted(found.keys() - {*_KINDS}, key=_place_of)
+    # Of one capture alone a meeting tells where the rest comes from.
+    is_meeting = "meeting" in said and len(found.get("event", ())) < 2
+    lone = "meeting" if is_meeting else said[0] if len(said) == 1 else ""
+    counts = {
+        kind: kind if kind == "settings" else format_count(len(found[kind]), kind)
+        for kind in said or _KINDS
+        if kind in found
+    }
+    if len(found.get(lone, ())) == 1 and (title := _title_of(root, *found[lone].values())):
+        rest = ", ".join(count for kind, count in counts.items() if kind != lone)
+        return shorten(f"{title}: {rest}" if rest else f"{title} ({lone})", _MAX_SUBJECT_CHARS)
+    return f"{'' if said else 'cortex: '}{', '.join(counts.values()) or 'nothing'}"
+
+
+def _place_of(kind: str) -> tuple[bool, bool, bool, str]:
+    """Decisions first, people's own files last."""
+    return kind == "attachment", kind == "note", kind != "decision", kind
+
+
+def _title_of(root: str, path: str) -> str:
+    """What a note is called in a message; empty for one person's alone, and one that is gone."""
+    data = changes.read_if_there(root, path, _MAX_NOTE_BYTES)
+    note = notes.read(data or b"", path)
+    is_told = data is not None and not notes.scope_of_one_person(note)
+    name = note.title if path.endswith(".md") else ""
+    title = one_line(name or path.rpartition("/")[2].removesuffix(".md"))
+    return title if is_told and sanitize_text(title) == title else ""  # a secret: by count alone
 
 
 def _kind_of(path: str) -> str:
-    """What a path is called in a message; one of `_KINDS`."""
-    if path in changes.OWN_SETTINGS_FILES or path.endswith(".base"):
+    """What a path is called in a message: one of `_KINDS`, a record's type, note or attachment."""
+    parts = path.split("/")
+    if path in changes.OWN_SETTINGS_FILES or parts[-1] == ".gitignore" or path.startswith("views/"):
         return "settings"
     if is_event_path(path):
         return "event"
     if is_among_briefings(path):
         return "briefing"
-    if "/runs/" in f"/{path}":
-        return "run"
-    return "session" if "/sessions/" in f"/{path}" else "record"
+    if folder := next((one for one in ("runs", "sessions") if one in parts[:-1]), ""):
+        return folder[:-1]
+    is_media = parts[-1].rpartition(".")[2].lower() in MEDIA_SUFFIXES - {"canvas", "base"}
+    return parts[-2] if "records" in parts[:-2] else "attachment" if is_media else "note"
 
 
 def is_automatic(root: str) -> bool:
@@ -235,7 +263,7 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
         paths = [path for path in paths if path not in set(gone)]
         if not paths:
             return NOTHING_COMMITTED, gone
-        text = message or format_message(paths)
+        text = message or format_message(root, paths)
         ran = _run_commit(root, here, paths, text)
         if not ran.code:
             # A hook of theirs may have changed what it committed, and then not the person's index.
@@ -280,7 +308,14 @@ def _run_commit(root: str, here: list[str], paths: list[str], message: str) -> g
         ran = git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(here))
         if ran.code:
             return ran
-    words = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}"]
+    words = [
+        "commit",
+        "--quiet",
+        "--only",
+        "--no-edit",
+        "--cleanup=whitespace",
+        f"--message={message}",
+    ]
     return git_locks.run_when_unlocked(
         root,
         [*words, *PATHS_FROM_STDIN],
