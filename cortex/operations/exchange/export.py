@@ -252,7 +252,7 @@ def _with_added(one: ExportedNote, added: Mapping[str, YamlValue], **sections: l
     ends = (f"\n## {name}\n\n{''.join(some)}" for name, some in sections.items() if some)
     below = "".join(ends)
     below = SECTIONS + below if below or SECTIONS in whole else ""
-    if not note.frontmatter or note.problems:
+    if note.opening_fence[:1] != b"-" or not note.frontmatter or note.problems:
         return f"---\n{block}---\n{whole}{below}".encode()
     above = (note.opening_fence + note.frontmatter).decode()
     return f"{above}{block}{whole[len(above) :]}{below}".encode()
