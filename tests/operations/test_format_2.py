@@ -254,3 +254,37 @@ def test_a_newer_format_is_refused_with_what_helps(made, cortex):
     said = cortex("save", "Use Redis", cwd=made)
     assert said.returncode == 2
     assert "update cortex" in said.stderr
+
+
+@pytest.mark.parametrize("to", ["jsonl", "okf", "basic-memory", "sqlite"])
+def test_an_exported_record_keeps_its_project_in_a_vault_of_another(made, cortex, git, to):
+    target = made.with_name(f"export-{to}")
+    assert cortex("export", "--to", to, "-o", str(target), cwd=made).returncode == 0
+    for name in ("club", "farm"):
+        root = made.parent / to / name
+        root.mkdir(parents=True)
+        git(root, "init", "-q", "-b", "main")
+        cortex("init", cwd=root)
+        assert cortex("import", "cortex-export", str(target), cwd=root).returncode == 0
+        here = {path.name: path.read_bytes() for path in records(root)}
+        there = {path.name: path.read_bytes() for path in records(made)}
+        assert here.keys() == there.keys()
+        assert (here == there) == (name == "club")
+        assert "Use SQLite" in cortex("search", "project:club", "sqlite", cwd=root).stdout
+
+
+def test_no_flat_record_comes_into_a_vault_of_format_1(made, cortex, tmp_path):
+    cortex("export", "-o", str(tmp_path / "all.jsonl"), cwd=made)
+    old = tmp_path / "old"
+    cortex("init", str(old), cwd=tmp_path)
+    as_format_1(old, cortex)
+    done = cortex("import", str(tmp_path / "all.jsonl"), cwd=old)
+    assert done.returncode == 2
+    assert "cortex upgrade" in done.stdout + done.stderr
+    assert records(old) == []
+
+
+def test_doctor_names_two_projects_that_differ_by_a_sign(made, cortex):
+    for name in ("my-app", "my_app"):
+        cortex("save", f"Of {name}", "--project", name, cwd=made)
+    assert "cortex project merge my" in cortex("doctor", cwd=made).stdout

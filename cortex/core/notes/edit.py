@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
-from cortex.core.model.note_form import EVENTS, LAYER, SESSION, event_links
+from cortex.core.model.note_form import EVENTS, LAYER, SESSION, NoteForm, event_links
 from cortex.core.model.note_status import KEY_ORDER, SET_ASIDE_STATUSES, join_heading, split_heading
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import initial_status
@@ -116,6 +116,20 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
         return with_fields(note, {EVENTS: event_links(events), **kept})
     ids = event_links(events) if is_linked else sorted(set(events))
     return with_fields(note, {"provenance": {"events": ids, **block}})
+
+
+def with_place(note: Note, form: NoteForm) -> Note:
+    """The flat record with the project and branch that go without saying in a vault of this form."""
+    usual = {"project": form.project, "branch": form.branch} if note.provenance()[0] else {}
+    left_out = {key: value for key, value in usual.items() if value and key not in note.fields}
+    return with_fields(note, left_out) if note.is_flat else note
+
+
+def without_place(note: Note, form: NoteForm) -> Note:
+    """The flat record without the project and branch that go without saying there."""
+    usual = {"project": form.project, "branch": form.branch}
+    said = {key: "" for key, value in usual.items() if value and note.get(key) == value}
+    return with_fields(note, said) if note.is_flat and note.provenance()[0] else note
 
 
 def with_session_link(note: Note, link: str) -> Note:

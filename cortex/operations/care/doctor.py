@@ -25,7 +25,7 @@ from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import project_root
 from cortex.operations.care.trial import server_problems, try_servers
 from cortex.operations.care.vault_checks import MAX_LISTED, note_problems, repository_problems
-from cortex.operations.projects.project import name_mismatch_problems
+from cortex.operations.projects.project import name_problems
 from cortex.operations.runs.run_list import run_problems
 from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
@@ -100,7 +100,7 @@ def doctor(
     ]
 
     def examine(index: IndexSession) -> tuple[DoctorResult, MissingTargetReport, set[str]]:
-        renamed = name_mismatch_problems(vault, index.catalogue, caller.cwd)
+        renamed = name_problems(vault, index.catalogue, caller.cwd)
         reported = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
         problems = (*renamed, *note_problems(vault, index, caller.now, reported))
         notes = index.catalogue.count_notes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import groupby
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -21,7 +22,7 @@ from cortex.core.model.problem import (
     problem_of,
 )
 from cortex.core.model.record import canonical_type, is_record_id
-from cortex.core.notes import note as notes
+from cortex.core.notes import edit, note as notes
 from cortex.core.text.strings import one_line, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue, field_lines
@@ -34,7 +35,7 @@ from cortex.operations.exchange.export_database import write_sqlite
 from cortex.operations.exchange.export_note import ExportedNote, Known, Pieces, write_jsonl
 from cortex.operations.exchange.export_views import is_in_view, write_html, write_ics
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
@@ -174,9 +175,9 @@ def _write_folder(target: str, pieces: Pieces) -> None:
 def _read_notes(
     vault: Vault, caller: Caller, paths: list[str], counts: Counter[str], problems: list[Problem]
 ) -> Iterator[ExportedNote]:
-    """The notes at these paths, as they stand; how many of each kind is counted. What cannot be read
-    is added to the problems."""
-    layout = vault.layout()
+    """The notes at these paths as they stand, and with their project; how many of each kind is
+    counted. What cannot be read is added to the problems."""
+    layout, form = vault.layout(), settings.load(vault.root).form
     for number, path in enumerate(paths):
         if number % _STEP == 0:
             caller.progress("exporting", number, len(paths))
@@ -186,6 +187,9 @@ def _read_notes(
             problems.append(problem_of(path, error))
             continue
         note = notes.read(whole.encode("utf-8", "replace"), path)
+        with suppress(InvalidInputError):  # of a hand that writes YAML in another way
+            note = edit.with_place(note, form)
+        whole = decode_text(notes.write(note))
         kind = "record" if is_record_id(note.get("id")) else "note"
         kind = "session" if note.get("type") == "session" and note.provenance()[0] else kind
         kind = "event" if layout.is_in(path, "events", "inbox") else kind

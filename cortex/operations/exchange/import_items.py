@@ -16,9 +16,16 @@ from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.model.record import content_digest
 from cortex.core.notes import note as notes
+from cortex.core.notes.edit import without_place
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
@@ -377,8 +384,17 @@ class ItemsImport:
     def _path_of(self, item: ForeignFile) -> str:
         return self.vault.layout().path("/".join(files.checked_parts(item.path)))
 
+    def _note_here(self, item: ForeignFile) -> Note:
+        """The note in the form of this vault."""
+        note, form = _note_of(item), self.settings.form
+        if note.is_flat and note.provenance()[0] and not form.is_flat:
+            raise InvalidInputError(
+                f"{item.path} is of format 2, and this vault of an older one", "cortex upgrade"
+            )
+        return without_place(note, form)
+
     def _outcome_of_file(self, item: ForeignFile) -> str:
-        path, root, note = self._path_of(item), self.vault.root, _note_of(item)
+        path, root, note = self._path_of(item), self.vault.root, self._note_here(item)
         at = foreign_events.read_time(item.at or note.updated or note.get("at"))
         id_ = note.get("id")
         project = self.settings.resolve_project(foreign_events.project_name(note.get("project")))
@@ -394,7 +410,7 @@ class ItemsImport:
     def _keep(self, item: ForeignItem) -> None:
         """Write an item's file, or those of its events that are not there."""
         if isinstance(item, ForeignFile):
-            files.create(self.vault.root, self._path_of(item), notes.write(_note_of(item)))
+            files.create(self.vault.root, self._path_of(item), notes.write(self._note_here(item)))
             self.records += _kind_of(item) == "record"
             return
         new = [event for event in self._events_of(item) if self._captured_text(event.id) is None]

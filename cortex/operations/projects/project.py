@@ -325,7 +325,18 @@ def unstable_name_hint(cwd: str) -> str:
     return f"{named}; to keep that name wherever it lies: {command}"
 
 
-def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
+def name_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
+    """A problem for each two projects whose names differ in case, `-`, `_` and `.` alone, and one if
+    this folder's project differs from the one of which the vault has records."""
+    merged = dict(settings.load(vault.root).aliases)
+    names = [one for one in load_summaries(catalogue) if one.name and one.name not in merged]
+    alike = _find_similar_names(names)[:_MAX_SIMILAR]
+    pairs = (one for one in alike if _fold_name(one.a) == _fold_name(one.b))
+    similar = [Problem(f"project {one.a}", f"may be {one.b}", one.command) for one in pairs]
+    return similar + _name_mismatch(vault, catalogue, cwd)
+
+
+def _name_mismatch(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
     """A problem if this folder's project differs from the one of which the vault has records."""
     git = checkout.find_repository(cwd)
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_form import NESTED
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
@@ -15,7 +16,14 @@ from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note, scope_of_one_person
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import RESERVED_STEMS, shell_quote, short_hash, slugify, text_digest
+from cortex.core.text.strings import (
+    RESERVED_STEMS,
+    cortex_command,
+    shell_quote,
+    short_hash,
+    slugify,
+    text_digest,
+)
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
@@ -84,7 +92,7 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     if is_persons_own(row):
         return _move_own_note(vault, caller, own, row, keep=keep)
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
-    copy = _personal_copy(original, vault)
+    copy = _personal_copy(original, vault, own)
     outcome, path, missing_links = query_index(
         own, caller.progress, lambda index: _plan_copy(own, index, source, copy)
     )
@@ -271,17 +279,20 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
             files.sync_folder(own.root, target.rpartition("/")[0])
 
 
-def _personal_copy(note: Note, vault: Vault) -> Note:
+def _personal_copy(note: Note, vault: Vault, own: Vault) -> Note:
     """The record as it is to lie in the person's vault. What a project's archive or an earlier
-    promotion said of it stays behind."""
+    promotion said of it stays behind. `InvalidInputError` where that vault is of an older format."""
+    form = settings.load(own.root).form
+    if note.is_flat and note.provenance()[0] and not form.is_flat:
+        hint = cortex_command("--vault", own.root, "upgrade")
+        raise InvalidInputError("your own vault is of an older format than this one", hint)
     # What was personal before is so in its project alone; of none goes without saying there.
-    own = note.usual("project", settings.load(vault.root).form.project)
-    project = own if note.get("scope") == "personal" else ""
+    name = note.usual("project", settings.load(vault.root).form.project)
+    project = name if note.get("scope") == "personal" else ""
     fields = {
         "scope": "global" if note.get("scope") == "global" else "personal" if project else "",
-        "project": project,
-        "branch": "",
-        "promoted_from": own or os.path.basename(vault.root),
+        **(form if note.is_flat else NESTED).stated(project=project, branch=""),
+        "promoted_from": name or os.path.basename(vault.root),
     }
     is_archived = note.get("status").lower() == "archived"
     return edit.with_fields(edit.restore_active_status(note) if is_archived else note, fields)

@@ -207,6 +207,7 @@ def test_a_text_that_is_written_as_an_export_is_comes_back(
 def test_this_projects_own_vault_comes_back(empty, caller, tmp_path, to) -> None:
     shutil.copytree(ROOT / "vault", tmp_path / "own")
     own = Vault(str(tmp_path / "own"))
+    shutil.copy(ROOT / "vault/cortex.toml", empty.root)  # the same project goes without saying
     export(own, caller, to=to, output=str(tmp_path / "out"))
     import_(empty, caller, (str(tmp_path / "out"),))
     count = 0
