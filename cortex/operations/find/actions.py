@@ -80,13 +80,13 @@ def actions(
     if overdue and done:
         hint = "cortex actions --done, or --overdue"
         raise InvalidInputError("what is done is not overdue", hint)
-    named = canonical_project(vault, project)
+    named, today = canonical_project(vault, project), caller.today
     problems = _read_minutes(vault, caller)
 
     def find(index: IndexSession) -> tuple[list[ToDo], dict[int, NoteRow], frozenset[str]]:
         found = list_to_do(index.catalogue, (named,) if named else None, done=done)
         if not done:
-            found.sort(key=lambda one: due_sort_key(one.due, caller.today))
+            found.sort(key=lambda one: due_sort_key(one.due, today))
         asked = [name.strip() for name in owner.split(",")]
         usual = _usual_names(index.catalogue, *asked)
         for at, one in enumerate(found):
@@ -98,12 +98,12 @@ def actions(
             )
             found = [one for one in found if people[one.owner] & names]
         if overdue:
-            found = [one for one in found if is_overdue(one.due, caller.today)]
+            found = [one for one in found if is_overdue(one.due, today)]
         shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
         return found, shown, frozenset(index.catalogue.ticked_actions()) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
-    at = "" if done else caller.today
+    at = "" if done else today
     hits = [_hit(vault, one, rows[one.number], ticked, at) for one in found[:number]]
     return Listing(hits, len(found), problems)
 

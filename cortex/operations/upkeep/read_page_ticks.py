@@ -7,12 +7,13 @@ what is open is a person's, however old the page is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from cortex.core.briefing.item_lines import INDEX, item_token, page_path, step_token
-from cortex.core.briefing.pages import BriefingPage, block_key, page_ticks
+from cortex.core.briefing.item_lines import item_token, step_token
+from cortex.core.briefing.pages import block_key, page_ticks
 from cortex.core.markdown.scan import scan
-from cortex.core.minutes.task_signs import opened, ticked
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import edit, note as notes
@@ -20,7 +21,7 @@ from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import query_index
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
@@ -35,7 +36,7 @@ def read_page_ticks(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     """Returns whether notes changed, and what could not be changed."""
     if not settings.load(vault.root).form.is_flat or checkout.operation_in_progress(vault.root):
         return False, []
-    ticks = _read_ticks(vault, caller)
+    ticks = _read_ticks(vault)
     if not ticks:
         return False, []
     rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(_TO_DO, "path"))
@@ -51,19 +52,15 @@ def read_page_ticks(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     return changed, problems
 
 
-def _read_ticks(vault: Vault, caller: Caller) -> dict[str, bool]:
+def _read_ticks(vault: Vault) -> dict[str, bool]:
     """Key of a line -> whether a person has ticked it, or taken the tick away."""
-
-    def projects(index: IndexSession) -> list[str]:
-        return [*index.catalogue.count_by("project")]
-
-    pages = (
-        BriefingPage("active-plan", one) for one in query_index(vault, caller.progress, projects)
-    )
+    folder = vault.layout().path(BRIEFINGS_FOLDER)
     ticks = dict[str, bool]()
-    for page in (INDEX, *pages):
-        data = read_if_there(vault.root, vault.layout().path(page_path(page)))
-        ticks |= page_ticks((data or b"").decode("utf-8", "replace"))
+    with suppress(CortexError, OSError):
+        names = files.list_names(vault.root, folder)
+        for page in ("index.md", *(f"{name}/active-plan.md" for name in names)):
+            data = read_if_there(vault.root, f"{folder}/{page}") or b""
+            ticks |= page_ticks(data.decode("utf-8", "replace"))
     return ticks
 
 
@@ -95,6 +92,8 @@ def _apply_to_row(
 
 def _with_steps(note: Note, id_: str, ticks: dict[str, bool], today: str) -> Note:
     """The plan with the boxes of its steps as their lines on the page have them."""
+    from cortex.core.minutes.task_signs import opened, ticked  # noqa: PLC0415  6 ms, as above
+
     lines = note.body.splitlines(keepends=True)
     for task in scan(note.text).tasks:
         done = ticks.get(block_key(step_token(id_, task.text)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from cortex.core.minutes.note_items import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.normalize.handlers import parse_event
-from cortex.core.normalize.text_records import base_record
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
@@ -61,8 +58,11 @@ def _find_edited(index: IndexSession) -> list[NoteRow]:
 
 
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
-    # markdown-it-py takes 40 ms to import; only edited minutes are worth them.
+    # markdown-it-py takes 40 ms to import, the handlers 10; only edited minutes are worth them.
+    from cortex.core.minutes.note_items import child_slugs  # noqa: PLC0415
     from cortex.core.minutes.records import reread_versions  # noqa: PLC0415
+    from cortex.core.normalize.handlers import parse_event  # noqa: PLC0415
+    from cortex.core.normalize.text_records import base_record  # noqa: PLC0415
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)
