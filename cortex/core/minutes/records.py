@@ -21,7 +21,7 @@ from cortex.core.minutes.dates import iter_dates, without_due
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
 from cortex.core.minutes.outcomes import ActionItem, ContextItem, DecisionItem, Outcome
-from cortex.core.minutes.task_signs import opened, ticked
+from cortex.core.minutes.task_signs import opened, with_boxes
 from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
@@ -342,12 +342,7 @@ def with_tick(meeting: Note, child_id: str, child: Note, today: str = "", *, don
     slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), None)
     if slug is None:
         return meeting
-    lines = meeting.body.splitlines(keepends=True)
-    for one in parse_meeting(meeting.text, people=meeting.get_list("attendees")).actions:
-        at = one.line - 1
-        if one.done == done or not _is_of_line(child, slug, _line_of(one)) or at >= len(lines):
-            continue
-        line = lines[at].decode("utf-8", "surrogateescape")
-        changed = ticked(line, today) if done else opened(line)
-        lines[at] = changed.encode("utf-8", "surrogateescape")
-    return meeting._replace(body=b"".join(lines))
+    actions = parse_meeting(meeting.text, people=meeting.get_list("attendees")).actions
+    boxes = (one for one in actions if one.done != done and _is_of_line(child, slug, _line_of(one)))
+    marks = {one.line - 1: done for one in boxes}
+    return meeting._replace(body=with_boxes(meeting.body, marks, today))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from calendar import monthrange
+from collections.abc import Mapping
 
 from cortex.core.minutes.dates import WEEKDAY_BY_NAME, month_number
 from cortex.core.text.iso_time import parse_day
@@ -87,6 +88,16 @@ def ticked(line: str, today: str) -> str:
     done = f" ✅ {today}" if any(one["tasks"] for one in found) else f"  [completion:: {today}]"
     is_told = today and not all(one["block"] for one in found)
     return _marked(f"{line[:end]}{done if is_told else ''}{line[end:]}", "x")
+
+
+def with_boxes(body: bytes, marks: Mapping[int, bool], today: str) -> bytes:
+    """The text with the boxes on these lines, which count from 0, ticked or opened."""
+    lines = body.splitlines(keepends=True)
+    for at in marks.keys() & range(len(lines)):
+        line = lines[at].decode("utf-8", "surrogateescape")
+        line = ticked(line, today) if marks[at] else opened(line)
+        lines[at] = line.encode("utf-8", "surrogateescape")
+    return b"".join(lines)
 
 
 def next_line(line: str, today: str) -> str:

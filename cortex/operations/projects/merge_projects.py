@@ -27,8 +27,9 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
+from cortex.operations.records.change_record import check_editable, edit_notes_and_heal
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
+from cortex.operations.upkeep.edit_note import NoteEdit
 from cortex.vault import files, settings, settings_text
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -19,6 +19,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import NoteEdit, edit_note
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
@@ -26,9 +27,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
 
 UNCHANGED = "unchanged"
-_MAX_ATTEMPTS = 5
 
-NoteEdit = Callable[[Note], Note]
 RecordEdit = Callable[[Note, NoteRow], "Edited"]
 
 
@@ -90,24 +89,6 @@ def edit_record(
 
 def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Problem]:
     return try_heal(vault, caller) if change.outcome != UNCHANGED else []
-
-
-def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
-    """Edit one note under the record lock; False when nothing changed. If an editor writes
-    meanwhile, its version is read and edited again. Raises `ConflictError` after 5 attempts."""
-    with record_lock(vault):
-        for _ in range(_MAX_ATTEMPTS):
-            before = files.read(vault.root, path)
-            after = notes.write(edit(notes.read_strict(before, path)))
-            if after == before:
-                return False
-            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-            try:
-                files.replace(vault.root, path, after, before)
-            except ConflictError:
-                continue
-            return True
-    raise ConflictError(f"{path} changes faster than it can be edited", "run the command again")
 
 
 def edit_notes_and_heal(

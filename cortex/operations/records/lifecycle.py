@@ -23,8 +23,8 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import DueRecord, find_faded, signals_of_notes, timestamp_of
-from cortex.operations.records.change_record import NoteEdit, edit_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import NoteEdit, edit_note
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
 from cortex.vault import files, settings

@@ -29,11 +29,11 @@ from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command
 from cortex.operations.records.change_record import (
     UNCHANGED,
-    NoteEdit,
     check_editable,
     edit_notes_and_heal,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import NoteEdit
 from cortex.vault.locate import Vault
 
 ANY_KIND = "any"

@@ -57,11 +57,11 @@ from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
     check_editable,
-    edit_note,
     edit_record,
     is_editable,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import edit_note
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.normalize import INBOX_LOCK_TIMEOUT_SECONDS

@@ -60,8 +60,9 @@ from cortex.operations.records.change_record import (
 )
 from cortex.operations.records.restore import take_back_supersession
 from cortex.operations.records.save import known_type
-from cortex.operations.records.tick_task import find_task, tick_minutes, tick_task
+from cortex.operations.records.tick_task import find_task, tick_task
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import tick_minutes
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_own
@@ -151,7 +152,7 @@ def revise(
     taken = take_back_supersession(vault, caller, id) if status in ("active", "open") else []
     change = change_record(vault, caller, id, outcome, edit, find=find)
     change = _with_taken_back(vault, caller, change, taken, outcome) if taken else change
-    return tick_minutes(vault, caller, change, done=status == "done") if status else change
+    return _with_minutes(vault, caller, change, done=status == "done") if status else change
 
 
 def _with_taken_back(
@@ -216,7 +217,16 @@ def done(vault: Vault, caller: Caller, id: NoteName, *, undo: bool = False) -> R
         return Edited(with_work_status(note, "done", caller.now), undo)
 
     change = change_record(vault, caller, found, "done", edit, find=_find_action)
-    return tick_minutes(vault, caller, change, done=True)
+    return _with_minutes(vault, caller, change, done=True)
+
+
+def _with_minutes(
+    vault: Vault, caller: Caller, change: RecordChange, *, done: bool
+) -> RecordChange:
+    """The change, once the minutes from which the action came are ticked like it."""
+    is_ticked, problems = tick_minutes(vault, caller, change.id, change.path, done=done)
+    problems += try_heal(vault, caller) if is_ticked else []
+    return change._replace(problems=(*change.problems, *problems))
 
 
 def _find_for_topic_change(topic: str, index: IndexSession, name: str) -> NoteRow:

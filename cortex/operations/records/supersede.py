@@ -22,7 +22,6 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find.resolve_note import Named, command
 from cortex.operations.records.change_record import (
     UNCHANGED,
-    NoteEdit,
     RecordChange,
     edit_notes_and_heal,
     find_editable,
@@ -30,6 +29,7 @@ from cortex.operations.records.change_record import (
 )
 from cortex.operations.records.relate import link_name_for, refuse_cycle
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.edit_note import NoteEdit
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

@@ -1,5 +1,4 @@
-"""Tick tasks where they stand, one line of a note byte for byte: the one that somebody means; and those
-of the minutes from which an action came."""
+"""Tick the task that somebody means where it stands, one line of a note byte for byte."""
 
 from __future__ import annotations
 
@@ -14,16 +13,15 @@ from cortex.core.model import problem
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
-from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, one_line
-from cortex.index.catalogue import NoteRow, OwnItemRow
-from cortex.index.catalogue.filters import KNOWLEDGE
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.catalogue import OwnItemRow
+from cortex.index.refresh import IndexSession
 from cortex.operations.find.actions import list_to_do
 from cortex.operations.find.resolve_note import find_all
 from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange, edit_note
+from cortex.operations.records.change_record import RecordChange
+from cortex.operations.upkeep.edit_note import edit_note
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -116,32 +114,3 @@ def tick_task(vault: Vault, caller: Caller, row: OwnItemRow, *, undo: bool) -> R
     if edit_note(vault, row.path, edit):
         change = change._replace(problems=tuple(try_heal(vault, caller)))
     return change
-
-
-def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bool) -> RecordChange:
-    """The change, once the minutes from which the action came are ticked like it: that line
-    alone. What cannot be ticked is a problem of the change."""
-    try:
-        child = notes.read_strict(files.read(vault.root, change.path), change.path)
-        sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
-        targets = set(map(parse_link_target, sources))
-        if child.get("type") != "action" or not targets:
-            return change
-        wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
-        meetings: list[NoteRow] = query_index(
-            vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
-        )
-        # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
-        from cortex.core.minutes.records import with_tick  # noqa: PLC0415
-
-        def edit(meeting: Note) -> Note:
-            return with_tick(meeting, change.id, child, caller.today, done=done)
-
-        ticked = [edit_note(vault, row.path, edit) for row in meetings]
-    except (problem.CortexError, OSError) as error:
-        prefix, hint = "the box in the minutes stays as it was: ", "tick it there yourself"
-        failed = problem.problem_of(change.path, error, hint, prefix)
-        return change._replace(problems=(*change.problems, failed))
-    if not any(ticked):
-        return change
-    return change._replace(problems=(*change.problems, *try_heal(vault, caller)))

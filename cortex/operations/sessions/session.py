@@ -37,6 +37,7 @@ from cortex.operations.sessions.session_list import (
     show_session,
 )
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fresh
+from cortex.operations.upkeep.edit_note import NoteEdit
 from cortex.vault.locate import Vault, real_folder
 
 _MAX_NAME_CHARS = 200
@@ -249,7 +250,7 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> SessionResult:
     return SessionResult(hits=hits, total=len(hits), problems=[*problems, *more])
 
 
-def _closing_edit(row: NoteRow) -> change_record.NoteEdit:
+def _closing_edit(row: NoteRow) -> NoteEdit:
     def close(note: Note) -> Note:
         if note.get("status") != "open" or note.provenance()[0] != row.events:
             return note  # it was ended, or moved on, just now

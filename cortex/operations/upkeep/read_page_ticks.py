@@ -6,8 +6,9 @@ what is open is a person's, however old the page is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from cortex.core.briefing.item_lines import item_token, step_token
 from cortex.core.briefing.pages import block_key, page_ticks
@@ -16,20 +17,19 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.notes import edit, note as notes
+from cortex.core.notes import edit
 from cortex.core.notes.note import Note
-from cortex.core.notes.relations import parse_link_target
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
+from cortex.operations.upkeep.edit_note import edit_locked, tick_minutes
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
-from cortex.vault.state.change_marker import mark_briefings_stale
 
-_TO_DO = NoteFilter(tiers=(TIER_CURRENT,), types=("action", "plan", "meeting"))
+_TO_DO = NoteFilter(tiers=(TIER_CURRENT,), types=("action", "plan"))
 
 
 def read_page_ticks(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
@@ -40,16 +40,27 @@ def read_page_ticks(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     if not ticks:
         return False, []
     rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(_TO_DO, "path"))
-    meetings = {row.id: row for row in rows if row.type == "meeting"}
-    changed, problems = False, list[Problem]()
+    done_by_id = {row.id: ticks.get(block_key(item_token(row.id))) for row in rows}
+    changed, problems = list[NoteRow](), list[Problem]()
     with record_lock(vault):
         for row in rows:
+            done = done_by_id[row.id]
+            if row.type == "plan":
+                change = partial(_with_steps, id_=row.id, ticks=ticks, today=caller.today)
+            elif done not in (None, row.status in DONE_STATUSES):
+                status = "done" if done else "open"
+                change = partial(edit.with_work_status, status=status, now=caller.now)
+            else:
+                continue
             try:
-                changed |= _apply_to_row(vault, caller, row, ticks, meetings)
+                changed += [row] if edit_locked(vault, row.path, change) else []
             except (CortexError, OSError) as error:
                 again = "tick it in that note"
                 problems.append(problem_of(row.path, error, again, "a tick was not taken over: "))
-    return changed, problems
+    for row in changed:
+        done = bool(done_by_id[row.id])
+        problems += tick_minutes(vault, caller, row.id, row.path, done=done)[1]
+    return bool(changed), problems
 
 
 def _read_ticks(vault: Vault) -> dict[str, bool]:
@@ -64,50 +75,12 @@ def _read_ticks(vault: Vault) -> dict[str, bool]:
     return ticks
 
 
-def _apply_to_row(
-    vault: Vault, caller: Caller, row: NoteRow, ticks: dict[str, bool], meetings: dict[str, NoteRow]
-) -> bool:
-    """Change a note as the ticks of its lines ask for; whether it changed."""
-    if row.type == "plan":
-        return _change(vault, row.path, lambda note: _with_steps(note, row.id, ticks, caller.today))
-    done = ticks.get(block_key(item_token(row.id)))
-    if row.type != "action" or done is None or done == (row.status in DONE_STATUSES):
-        return False
-    status = "done" if done else "open"
-    if not _change(vault, row.path, lambda note: edit.with_work_status(note, status, caller.now)):
-        return False
-    child = notes.read_strict(files.read(vault.root, row.path), row.path)
-    for source in child.get_list("derived_from"):
-        if meeting := meetings.get(parse_link_target(source)):
-            # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
-            from cortex.core.minutes.records import with_tick  # noqa: PLC0415
-
-            _change(
-                vault,
-                meeting.path,
-                lambda note: with_tick(note, row.id, child, caller.today, done=done),
-            )
-    return True
-
-
-def _with_steps(note: Note, id_: str, ticks: dict[str, bool], today: str) -> Note:
+def _with_steps(note: Note, id_: str, ticks: Mapping[str, bool], today: str) -> Note:
     """The plan with the boxes of its steps as their lines on the page have them."""
-    from cortex.core.minutes.task_signs import opened, ticked  # noqa: PLC0415  6 ms, as above
+    from cortex.core.minutes.task_signs import with_boxes  # noqa: PLC0415  6 ms
 
-    lines = note.body.splitlines(keepends=True)
-    for task in scan(note.text).tasks:
-        done = ticks.get(block_key(step_token(id_, task.text)))
-        if done is not None and done != task.done:
-            line = lines[task.line - 1].decode("utf-8", "surrogateescape")
-            line = ticked(line, today) if done else opened(line)
-            lines[task.line - 1] = line.encode("utf-8", "surrogateescape")
-    return note._replace(body=b"".join(lines))
-
-
-def _change(vault: Vault, path: str, change: Callable[[Note], Note]) -> bool:
-    before = files.read(vault.root, path)
-    after = notes.write(change(notes.read_strict(before, path)))
-    if after != before:
-        mark_briefings_stale(vault)
-        files.replace(vault.root, path, after, before)
-    return after != before
+    steps = (
+        (ticks.get(block_key(step_token(id_, one.text))), one) for one in scan(note.text).tasks
+    )
+    marks = {one.line - 1: done for done, one in steps if done not in (None, one.done)}
+    return note._replace(body=with_boxes(note.body, marks, today))
