@@ -20,6 +20,9 @@ from cortex.core.text.value import NamedTuple
 
 _RECORD_ID_RE = lazy_re(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
 _GIVEN_PATH_RE = lazy_re(r"(?:.*/)?(?:records|sessions)/")
+# What clouds put behind a name: " (Ana's conflicted copy 2026-11-20)", " (1)", " 2",
+# ".sync-conflict-20261120-101010-ABC1234".
+_COPY_MARK_RE = lazy_re(r"(?: \([^()]+\)|[._](?:sync-)?conflict-[^._]+| \d{1,2})$")
 
 Tree: TypeAlias = Mapping[str, bytes]  # vault path -> text; no entry where there is no file
 
@@ -126,13 +129,25 @@ def preferred_path(id_: str, texts: Tree) -> str:
     the greatest. The same on every clone, in whatever order versions meet."""
 
     def rank(path: str) -> tuple[int, str, str]:
-        given = is_given_path(path) and is_named_after(stem_of(path), id_)
-        copied = bool(id_) and stem_of(path).startswith(f"{id_} ")
+        stem = stem_of(path)
+        given = is_given_path(path) and is_named_after(stem, id_)
+        copied = bool(id_) and (stem.startswith(f"{id_} ") or split_copy_name(stem)[1])
         note = notes.read(texts[path])
         last_change = note.get("updated") or note.get("created")
         return 0 if copied else 1 if given else 2, last_change, path
 
     return max(texts, key=rank)
+
+
+def split_copy_name(stem: str) -> tuple[str, bool]:
+    """The name of the note that `stem` is a copy of by its form, else empty; and whether that is
+    certain, as with a conflict and its date."""
+    found = _COPY_MARK_RE.search(stem)
+    mark = found[0] if found else ""
+    is_conflict = "onfli" in mark.lower()  # conflict, conflit, Konflikt
+    if not is_conflict and not mark.strip(" ()").isdigit():
+        return "", False
+    return stem.removesuffix(mark), is_conflict and sum(map(str.isdigit, mark)) >= len("20261120")
 
 
 def is_cortex_note(path: str, data: bytes) -> bool:

@@ -24,6 +24,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.share import people_notes
+from cortex.operations.share.duplicates import find_copies
 from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
 from cortex.vault import files, layout, settings
 from cortex.vault.git import (
@@ -193,7 +194,8 @@ def note_problems(
     return [
         *_stale_briefing_problems(vault, index),
         *index.problems,
-        *_duplicate_id_problems(vault, index.catalogue),
+        *islice(find_copies(vault.root, index.snapshot.stamps), MAX_LISTED),
+        *islice(_duplicate_id_problems(vault, index.catalogue), MAX_LISTED),
         *_duplicate_topic_problems(index.catalogue),
         *find_supersede_problems(index.catalogue),
         *_invalid_date_problems(index.catalogue, epoch_seconds(at)),
@@ -208,19 +210,21 @@ def note_problems(
 def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Problem]:
     """Two notes with one id: whoever names the id means either."""
     layout = vault.layout()
-    for id_, rows in catalogue.duplicate_ids().items():
+    for id_, found in catalogue.duplicate_ids().items():
+        rows = sorted(found, key=lambda row: len(row.path))  # a copy has the longer name
         is_ours = all(
             layout.is_in(row.path, "records", "sessions")
             or (row.type in (*RECORD_TYPES, "session") and row.created)
             for row in rows
         )
-        hint = "give one of the two another id"
+        hint = "then keep one, or give one of the two another id"
         if is_ours:
             hint = "cortex doctor --fix keeps one file, with what both say"
         if is_ours and not rows[0].topic:  # a topic has one record: there can be no second note
             hint += "; for two notes, delete the id: line of the copy first"
         for row in rows[1:]:
-            yield Problem(row.path, f"has the id {id_!r} of {rows[0].path}", hint)
+            compare = f"diff {shell_quote(row.path)} {shell_quote(rows[0].path)}, " * (not is_ours)
+            yield Problem(row.path, f"has the id {id_!r} of {rows[0].path}", compare + hint)
 
 
 def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:

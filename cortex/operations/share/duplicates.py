@@ -1,15 +1,17 @@
-"""Join files that have one id, by a rule that gives the same file on all clones."""
+"""Join files that have one id, by a rule that gives the same file on all clones; find copies that have none."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from cortex.core.merge.merge_plan import MergeResolution
-from cortex.core.merge.note_versions import is_cortex_note, preferred_path
+from cortex.core.merge.note_versions import is_cortex_note, preferred_path, split_copy_name
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, CortexError
+from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.text.strings import shell_quote
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import query_index
 from cortex.operations.share.resolve_conflicts import keep_left_out
@@ -79,3 +81,19 @@ def _files_by_id(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     """The files of each id that stands in more than one: path and the events that it names."""
     groups = itertools.islice(catalogue.duplicate_ids().values(), _MAX_IDS)
     return [[(row.path, set(row.events)) for row in rows] for rows in groups]
+
+
+def find_copies(root: str, paths: Collection[str]) -> Iterator[Problem]:
+    """The copies that clouds made of notes beside them which two devices changed, unless both have one
+    id. A name such as `note 2` means one only if the first three lines are the same."""
+    for path in sorted(paths):
+        stem, is_certain = split_copy_name(path[:-3])
+        if not stem or (original := stem + path[-3:]) not in paths:
+            continue
+        with suppress(CortexError, OSError):  # what cannot be read is told by itself
+            one, other = (notes.read(files.read(root, name)) for name in (path, original))
+            head, other_head = (note.text.strip().splitlines()[:3] for note in (one, other))
+            has_one_id = one.get("id") == other.get("id") != ""
+            if not has_one_id and (is_certain or head == other_head != []):
+                hint = f"diff {shell_quote(path)} {shell_quote(original)}, then keep one of the two"
+                yield Problem(path, f"is a conflict copy of {original}, as clouds make them", hint)
