@@ -269,6 +269,12 @@ def test_a_commit_says_what_it_holds(tmp_path, paths, message) -> None:
     assert commit.format_message(str(tmp_path), paths) == message
 
 
+def test_views_below_a_folder_of_their_own_are_settings_too(tmp_path) -> None:
+    (tmp_path / "cortex.toml").write_text('[layout]\nfolder = "cortex"\n')
+    paths = ["cortex/views/Actions.base", "cortex.toml"]
+    assert commit.format_message(str(tmp_path), paths) == "cortex: settings"
+
+
 def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> None:
     hook = Path(repository.root, ".git/hooks/pre-commit")
     hook.write_text("#!/bin/sh\necho no notes on Fridays >&2\nexit 1\n")

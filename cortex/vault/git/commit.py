@@ -77,7 +77,7 @@ def format_message(root: str, paths: Iterable[str]) -> str:
     `cortex: 3 events` where nothing is made of them. An event counts once, wherever it went."""
     found: dict[str, dict[str, str]] = {}
     for path in paths:
-        kind = _kind_of(path)
+        kind = _kind_of(root, path)
         found.setdefault(kind, {})[path if kind == "briefing" else stem_of(path)] = path
     if set(found) == {"briefing"}:
         return "cortex: refresh briefings"
@@ -111,10 +111,10 @@ def _title_of(root: str, path: str) -> str:
     return title if is_told and sanitize_text(title) == title else ""  # a secret: by count alone
 
 
-def _kind_of(path: str) -> str:
+def _kind_of(root: str, path: str) -> str:
     """What a path is called in a message: one of `_KINDS`, a record's type, note or attachment."""
     parts = path.split("/")
-    if path in changes.OWN_SETTINGS_FILES or parts[-1] == ".gitignore" or path.startswith("views/"):
+    if changes.is_settings_file(root, path) or parts[-1] == ".gitignore":
         return "settings"
     if is_event_path(path):
         return "event"
