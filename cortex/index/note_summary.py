@@ -179,7 +179,7 @@ def _item_source(
     """What the note's lines in briefings are made of, but for its tasks."""
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
-    project = one_line(note.usual("project", form.project))
+    project = one_line(note.get_in("project", form))
     is_record = bool(note.provenance()[0])
     return ItemSource(
         path=path,
@@ -188,7 +188,7 @@ def _item_source(
         title=title,
         status=status or "active",
         project=project,
-        branch=one_line(note.usual("branch", form.branch)),
+        branch=one_line(note.get_in("branch", form)),
         scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
         created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),

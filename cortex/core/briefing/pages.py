@@ -144,7 +144,7 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine], *, is_flat: bool 
     kind = PAGE_KINDS[page.kind]
     lines = [*_header_lines(page, is_flat=is_flat), kind.introduction]
     if is_flat:
-        items = (one._replace(id=block_key(one.id), order=_block_order(one.order)) for one in items)
+        items = map(_as_block, items)
     by_section: dict[str, list[ItemLine]] = {}
     for item in items:
         by_section.setdefault(item.section, []).append(item)
@@ -181,9 +181,11 @@ def page_ticks(text: str) -> dict[str, bool]:
     return ticks
 
 
-def _block_order(order: str) -> str:
-    """An order as a block id may hold it."""
-    return order if order.isalnum() and order.isascii() else slugify(order, 100)
+def _as_block(item: ItemLine) -> ItemLine:
+    """The item with a key and an order that a block id may hold; itself if it has them."""
+    is_plain = item.order.isalnum() and item.order.isascii()
+    order = item.order if is_plain else slugify(item.order, 100)
+    return item._replace(id=block_key(item.id), order=order)
 
 
 def render_gone_page(page: BriefingPage, index: str, *, is_flat: bool = False) -> str:
@@ -263,12 +265,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
 
 def _items_by_id(page: ParsedPage, *, is_flat: bool) -> dict[str, ItemLine]:
     """The items of a page by their ids, which in the form of format 2 are keys of blocks."""
-    if not is_flat or page.is_flat:
-        return {item.id: item for item in page.items}
-    return {
-        block_key(item.id): item._replace(id=block_key(item.id), order=_block_order(item.order))
-        for item in page.items
-    }
+    return {item.id: item for item in (map(_as_block, page.items) if is_flat else page.items)}
 
 
 def _merge_item(

@@ -41,7 +41,7 @@ _WRITTEN_FIELDS = (
 )  # fmt: skip
 # Fields of a note that are plain text.
 _PLAIN_FIELDS = (
-    "id", "type", "created", "project", "branch", "topic", "owner", "due", "confidence", "priority",
+    "id", "type", "created", "topic", "owner", "due", "confidence", "priority",
 )  # fmt: skip
 
 T = TypeVar("T", str, tuple[str, str])
@@ -148,17 +148,18 @@ def has_current_replacement(
 
 def record_from_note(note: Note, form: NoteForm = NESTED) -> Record:
     """The record that a note of a vault of this form holds."""
-    usual = {key: note.usual(key, getattr(form, key)) for key in ("project", "branch")}
+    project = note.get_in("project", form)
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
     pairs = ((kind, parse_link_target(text)) for kind, text in relations_of(note.fields))
     relations = dict.fromkeys(pairs)
     record = Record(
-        **{key: note.get(key) for key in _PLAIN_FIELDS} | usual,
+        **{key: note.get(key) for key in _PLAIN_FIELDS},
+        project=project, branch=note.get_in("branch", form),
         title=note.title, body=edit.normalized_body(note), events=events,
         tags=note.get_list("tags"), attendees=note.get_list("attendees"),
         status=note.get("status") or "active",
-        scope=note.get("scope") or default_scope(usual["project"]), updated=note.updated,
+        scope=note.get("scope") or default_scope(project), updated=note.updated,
         supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
         relations=tuple(relations), session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",

@@ -120,16 +120,16 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
 
 def with_place(note: Note, form: NoteForm) -> Note:
     """The flat record with the project and branch that go without saying in a vault of this form."""
-    usual = {"project": form.project, "branch": form.branch} if note.provenance()[0] else {}
-    left_out = {key: value for key, value in usual.items() if value and key not in note.fields}
-    return with_fields(note, left_out) if note.is_flat else note
+    place = {"project": note.get_in("project", form), "branch": note.get_in("branch", form)}
+    left_out = {key: one for key, one in place.items() if one and key not in note.fields}
+    return with_fields(note, left_out)
 
 
 def without_place(note: Note, form: NoteForm) -> Note:
     """The flat record without the project and branch that go without saying there."""
-    usual = {"project": form.project, "branch": form.branch}
-    said = {key: "" for key, value in usual.items() if value and note.get(key) == value}
-    return with_fields(note, said) if note.is_flat and note.provenance()[0] else note
+    place = {"project": form.project, "branch": form.branch}
+    same = {key: "" for key, one in place.items() if one and note.get(key) == one}
+    return with_fields(note, same) if note.is_flat and note.provenance()[0] else note
 
 
 def with_session_link(note: Note, link: str) -> Note:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from cortex.core.model.event import is_event_id
-from cortex.core.model.note_form import EVENTS, LAYER, SESSION
+from cortex.core.model.note_form import EVENTS, LAYER, SESSION, NoteForm
 from cortex.core.model.note_status import UTF16_BOMS, decode_text, split_heading
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
@@ -147,10 +147,10 @@ class Note(NamedTuple):
             return False
         return next(reversed(self.fields)) == "id" or bool(self.provenance()[0])
 
-    def usual(self, key: str, usual: str) -> str:
-        """The field, of a flat record `usual` where it is left out."""
+    def get_in(self, key: str, form: NoteForm) -> str:
+        """The project or branch; where a flat record leaves it out, that of its vault's `form`."""
         is_left_out = key not in self.fields and self.is_flat and self.provenance()[0]
-        return usual if is_left_out else self.get(key)
+        return str(getattr(form, key)) if is_left_out else self.get(key)
 
 
 def read(data: bytes, where: str = "") -> Note:

@@ -15,7 +15,7 @@ from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import strings
-from cortex.core.text.days import Zone, clock
+from cortex.core.text.days import clock
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import NoteFilter
@@ -344,20 +344,16 @@ def _list_filters(query: Query) -> list[tuple[str, Query]]:
     for one in query.filters:
         shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
         listed.append((shown, Query((), (one,))))
-    if query.after is not None:
-        listed.append(
-            (f"after:{_shown(query.after, query.zone)}", Query((), (), after=query.after))
-        )
-    if query.before is not None:
-        listed.append(
-            (f"before:{_shown(query.before, query.zone)}", Query((), (), before=query.before))
-        )
+    bare, after, before = Query((), (), zone=query.zone), query.after, query.before
+    bounds = (
+        ("after", after, bare._replace(after=after)),
+        ("before", before, bare._replace(before=before)),
+    )
+    for word, moment, bound in bounds:
+        if moment is not None:
+            shown = clock(strings.format_time(moment), query.zone).removesuffix("T00:00:00")
+            listed.append((f"{word}:{shown or 'a time before the year 1'}", bound))
     return listed
-
-
-def _shown(moment: int, zone: Zone) -> str:
-    shown = clock(strings.format_time(moment), zone).removesuffix("T00:00:00")
-    return shown or "a time before the year 1"
 
 
 def _empty_filters(vaults: list[Vault], caller: Caller, query: Query) -> str:

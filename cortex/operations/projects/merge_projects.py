@@ -138,7 +138,7 @@ class _ProjectChange(NamedTuple):
         """The note in its other project; as it is when somebody was quicker. `updated` stays: which
         project a note belongs to says nothing about its age."""
         origins = note.get_list(MERGED_FROM)
-        if one_line(note.usual("project", form.project)) != self.source:
+        if one_line(note.get_in("project", form)) != self.source:
             return note
         if self.action == "merge":
             return with_fields(note, {"project": self.b, MERGED_FROM: [*origins, self.a]})

@@ -287,7 +287,7 @@ def _personal_copy(note: Note, vault: Vault, own: Vault) -> Note:
         hint = cortex_command("--vault", own.root, "upgrade")
         raise InvalidInputError("your own vault is of an older format than this one", hint)
     # What was personal before is so in its project alone; of none goes without saying there.
-    name = note.usual("project", settings.load(vault.root).form.project)
+    name = note.get_in("project", settings.load(vault.root).form)
     project = name if note.get("scope") == "personal" else ""
     fields = {
         "scope": "global" if note.get("scope") == "global" else "personal" if project else "",

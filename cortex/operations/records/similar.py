@@ -25,7 +25,7 @@ def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord
     """Describe a record that a capture or save made. Similar and contradicted records are left out for a
     duplicate."""
     id_ = note.get("id") or path
-    said = id_, note.title, note.usual("project", settings.load(vault.root).form.project)
+    said = id_, note.title, note.get_in("project", settings.load(vault.root).form)
     similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())
     return MadeRecord(
         id_, path, f"{vault.root}/{path}", note.title, note.get("type"), note.get("topic"), outcome,
@@ -47,16 +47,7 @@ def _find_similar(
         if words and found:
             rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
     others = [
-        SimilarRecord(
-            row.id,
-            row.title,
-            round(
-                max(
-                    similarity(title, row.title), says_same(title, row.title) * DUPLICATE_THRESHOLD
-                ),
-                3,
-            ),
-        )
+        SimilarRecord(row.id, row.title, round(_likeness(title, row.title), 3))
         for row in rows
         if row.id != id_ and row.type != "session"
     ]
@@ -64,3 +55,7 @@ def _find_similar(
     against = [one for one in others if contradicts(title, one.title)]
     alike = [one for one in others if one.similarity >= SIMILAR_THRESHOLD and one not in against]
     return tuple(alike[:_MAX_SIMILAR]), tuple(against[:_MAX_SIMILAR])
+
+
+def _likeness(one: str, other: str) -> float:
+    return max(similarity(one, other), says_same(one, other) * DUPLICATE_THRESHOLD)
