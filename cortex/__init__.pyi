@@ -585,6 +585,7 @@ class Vault:
         only_records: bool = False,
         follow: bool = False,
         publish: Iterable[str] = (),
+        every: str | None = None,
     ) -> SyncResult:
         """Commit notes and records, merge what others pushed, push."""
 

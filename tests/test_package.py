@@ -73,6 +73,10 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
     assert "**Rejected.**" in (home / path).read_text()
     assert (home / ".gitattributes").read_text().startswith("# Patterns are relative")
     run(cortex, "doctor", cwd=home)
+    run("git", "init", "-q", cwd=home)
+    assert "-m cortex sync --vault" in run(cortex, "sync", "--every", "10m", cwd=home).replace(
+        '"', ""
+    )
     # What the README says next: no extra is there, and each host's server lists its tools.
     for scope in ((), ("--user",)):
         said = run(cortex, "mcp", "install", "claude", "codex", "gemini", *scope, cwd=home)

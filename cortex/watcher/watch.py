@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Literal
-from xml.sax.saxutils import escape
 
 from cortex.core import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
-from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
+from cortex.operations.share.units import render_unit
 from cortex.vault.locate import Vault
 from cortex.watcher import protocol
 from cortex.watcher.protocol import CommandAnswerer
@@ -25,7 +23,6 @@ from cortex.watcher.running_watcher import RunningWatcher, WatcherStatus, runnin
 _MAX_QUIET_SECONDS = 3600
 _STOP_TIMEOUT_SECONDS = 60.0  # the last commit may have to wait for hooks
 _REQUEST_TIMEOUT_SECONDS = 5.0
-_UNIT_TEMPLATES = {"systemd": "systemd.service.in", "launchd": "launchd.plist.in"}
 
 
 class WatchResult(NamedTuple):
@@ -134,29 +131,3 @@ def _terminate(vault: Vault, runs: RunningWatcher) -> None:
         raise ConflictError("the watcher is just starting or ending", "run the command again")
     with suppress(ProcessLookupError):
         os.kill(runs.pid, signal.SIGTERM)
-
-
-def render_unit(kind: str, root: str, verb: str = "watch", options: Sequence[str] = ()) -> str:
-    """What starts the watcher, or another verb, with the user's session: a systemd unit or a launchd
-    property list, with instructions in a comment at its top."""
-    prefix = "cortex" if verb == "watch" else f"cortex-{verb}"
-    name = f"{prefix}-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
-    words = [sys.executable, "-m", "cortex", verb, "--vault", root, *options]
-    if kind == "systemd":
-        command = " ".join(map(_quote_argument, words))
-    else:
-        command = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
-    path = os.path.join(os.path.dirname(__file__), _UNIT_TEMPLATES[kind])
-    with open(path, encoding="utf-8") as file:
-        template = file.read()
-    return template.format(name=name, verb=verb, root=_escape_percent(root), command=command)
-
-
-def _quote_argument(word: str) -> str:
-    """A word of ExecStart: systemd knows quotes and backslashes, and expands % and $."""
-    quoted = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_escape_percent(quoted).replace("$", "$$")}"'
-
-
-def _escape_percent(text: str) -> str:
-    return text.replace("%", "%%").replace("\n", "\\n")

@@ -55,7 +55,7 @@ An own note.
 """
 # A text that people write themselves, or a value of which the vault knows nothing.
 FREE = {
-    "after", "answer_text", "at", "attendees", "body", "find", "from_", "content", "discoveries", "accomplished", "due", "event", "files", "goal", "instructions", "language", "learned",
+    "after", "answer_text", "at", "attendees", "body", "every", "find", "from_", "content", "discoveries", "accomplished", "due", "event", "files", "goal", "instructions", "language", "learned",
     "model", "name", "names", "new", "next_steps", "prompt", "query", "reason", "scope", "source", "summary", "text", "title", "what", "where", "why",
     "confidence", "priority", "number", "allow", "http", "save", "tools", "since", "version", "words", "host", "port", "allow_host",
     "provider", "facet", "day", "segment", "span", "output_path", "max_output_tokens", "thinking_budget", "env", "session_id", "chat_id", "status",

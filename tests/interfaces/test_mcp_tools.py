@@ -108,6 +108,7 @@ CLOSED = {
     "run env": "a setting of the person",
     "sync publish": "a setting of the person",
     "sync follow": "a setting of the person",
+    "sync every": "a setting of the person",
     "doctor fix": "a setting of the person",
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.care.init import init
-from cortex.watcher.watch import render_unit
+from cortex.operations.share.units import render_unit
 from tests.watcher.conftest import ask_watch, is_fresh, note, until
 
 

@@ -347,6 +347,9 @@ def _reformat(answer: Any) -> Iterable[str]:
 
 
 def sync(answer: Any) -> Iterable[str]:
+    if answer.unit:
+        yield escape(answer.unit.removesuffix("\n"), lines=True)
+        return
     remote = escape(answer.remote)
     for message in answer.commits:
         yield f"committed {escape(message.removeprefix('cortex: '))}"

@@ -17,10 +17,10 @@ from cortex.core.model.parameters import OUTSIDE_PATH, Between
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.listener import open_listener
+from cortex.operations.share.units import render_unit
 from cortex.vault import private, user_settings
 from cortex.vault.extra import WEB, require
 from cortex.vault.locate import Vault, nearest_vault_root
-from cortex.watcher.watch import render_unit
 
 PORT, PORT_VARIABLE = 7438, "CORTEX_PORT"  # as seed 001 has them
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from typing import Annotated
@@ -28,6 +31,7 @@ from cortex.operations.share.erase import apply, find_files
 from cortex.operations.share.merge_run import MergeRun
 from cortex.operations.share.sync_checks import MergeRefusedError, RemovalLimit
 from cortex.operations.share.text_conflicts import clear_conflicts
+from cortex.operations.share.units import render_unit
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.heal import heal_pages
 from cortex.operations.upkeep.normalize import normalize_inbox
@@ -80,6 +84,10 @@ class SyncResult(NamedTuple):
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
+    unit: str = ""  # what syncs by itself, to install; nothing was done
+
+
+_NOTHING_DONE = SyncResult("", "", (), 0, "", 0, 0, "", (), (), (), {}, (), (), (), "", "")
 
 
 def sync(
@@ -91,6 +99,7 @@ def sync(
     only_records: bool = False,
     follow: Annotated[bool, PERSON_SETTING] = False,
     publish: Annotated[tuple[str, ...], PERSON_SETTING] = (),
+    every: Annotated[str | None, PERSON_SETTING] = None,
 ) -> SyncResult:
     """Commit notes and records, merge what others pushed, push.
 
@@ -116,8 +125,10 @@ def sync(
     only_records: leave your own notes and attachments as they are
     follow: take a history that was rewritten
     publish: files that were held back, to publish as they are
+    every: only print what syncs every 10m or 2h (systemd, launchd, cron), and how to install it
 
     Example: cortex sync
+    Example: cortex sync --every 10m
     Example: cortex sync --no-push
     Example: cortex sync --publish notes/example-keys.md
     """
@@ -125,12 +136,30 @@ def sync(
         hint = f"git init {shell_quote(vault.root)}, then cortex sync"
         raise ConflictError(f"{vault.root} is in no git repository", hint)
     settings.check_writable(vault.root)
+    if every is not None:
+        if yes or follow or publish:
+            hint = "cortex sync --every 10m"
+            raise InvalidInputError("--yes, --follow and --publish are for one sync alone", hint)
+        options = ["--no-push"] * no_push + ["--only-records"] * only_records
+        return _NOTHING_DONE._replace(unit=_render_timer(vault.root, every, options))
     with lock(os.path.join(checkout.locks_folder(vault), "sync.lock"), "sync"):
         for name in publish:
             _allow(vault.root, caller.cwd, name)
         run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)
         run.follows = follow
         return run.run()
+
+
+def _render_timer(root: str, every: str, options: list[str]) -> str:
+    """What syncs `every` so often, in the form of this platform."""
+    span = re.fullmatch(r"([1-9][0-9]{0,3})(m|min|h)", every)
+    minutes = int(span[1]) * (60 if span[2] == "h" else 1) if span else 0
+    if not 0 < minutes < 24 * 60:
+        message = f"--every {every}: it takes minutes or hours, at least 1m and less than 24h"
+        raise InvalidInputError(message, "cortex sync --every 10m")
+    has_systemd = "timer" if shutil.which("systemctl") else "cron"
+    kind = "launchd" if sys.platform == "darwin" else has_systemd
+    return render_unit(kind, root, "sync", options, minutes)
 
 
 def _allow(root: str, cwd: str, name: str) -> None:
