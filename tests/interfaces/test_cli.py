@@ -170,6 +170,16 @@ def test_a_folder_that_is_no_utf8_is_valid_json(cortex, tmp_path):
     assert json.loads(done.stdout)["root"] == f"{os.path.realpath(tmp_path)}/v\ufffd"
 
 
+@pytest.mark.parametrize(("torn", "named"), [(3, 3), (5, 1)])
+def test_below_an_answer_about_something_else_stand_few_problems(cortex, vault, torn, named):
+    for number in range(torn):
+        Path(vault.root, f"torn {number}.md").write_text("---\ntags: [pears\n---\n\n# Torn\n")
+    done = cortex("search", "torn", cwd=vault.root)
+    answer = done.stdout + done.stderr
+    assert answer.count("the frontmatter cannot be read") == named
+    assert (f"{torn - named} more problems: cortex doctor" in answer) == (named < torn)
+
+
 @pytest.mark.parametrize(
     "words", [["actions"], ["meetings"], ["topic"], ["session", "list"], ["project", "list"], ["recall"], ["search", "x"]]
 )  # fmt: skip

@@ -156,8 +156,8 @@ def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
 
 
 def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Iterable[str]:
-    """Each problem with its next command; of more than `most` the first."""
-    shown = problems[:most]
+    """Each problem with its next command; where they are more than `most`, the first alone."""
+    shown = problems if most is None or len(problems) <= most else problems[:1]
     for problem in shown:
         yield f"{yellow(path(problem.where))}: {escape(problem.message)}"
         yield from hint_lines(problem)
