@@ -365,10 +365,17 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"{format_count(answer.unsent, 'commit')} not pushed{hint(': git push does it, or [sync] push = true in cortex.toml')}"
     elif answer.push == "no remote":
         yield f"there is no remote{hint(': git remote add origin URL, then cortex sync')}"
+    before = frozenset(answer.told_before)
     for reason, paths in answer.left_because.items():
-        yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
-    yield from problem_lines((*answer.held, *answer.refused))
-    yield from problem_lines(answer.problems)
+        if new := [path(one) for one in paths if one not in before]:
+            yield f"{DIM}left {first(new, _MAX_PATHS)}: {escape(reason)}{OFF}"
+    problems = (*answer.held, *answer.refused, *answer.problems)
+    yield from problem_lines([one for one in problems if one.where not in before])
+    if before:
+        known = {one.where for one in (*answer.held, *answer.refused)}
+        others = "git status" if before <= {*answer.left} - known else "cortex sync --json"
+        where = hint(f": {'cortex doctor' if before <= known else others}")
+        yield f"{DIM}{format_count(len(before), 'file')} left as before{OFF}{where}"
     yield from problem_lines(answer.waiting)
     has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
     if answer.trouble:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from cortex.core.merge.merge_plan import MergeResolution
@@ -59,8 +60,11 @@ from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
 from cortex.vault.state.change_marker import git_stamp
+from cortex.vault.state.json_store import JsonStore
 
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
+# Path -> what the last sync said of what it left behind there.
+_TOLD = JsonStore("left-behind.json", dict[str, str], dict[str, str](), most=4_000_000)
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
 
 
@@ -85,6 +89,7 @@ class SyncResult(NamedTuple):
     trouble: str
     hint: str
     unit: str = ""  # what syncs by itself, to install; nothing was done
+    told_before: tuple[str, ...] = ()  # where of all this an earlier sync has said the same
 
 
 _NOTHING_DONE = SyncResult("", "", (), 0, "", 0, 0, "", (), (), (), {}, (), (), (), "", "")
@@ -105,7 +110,7 @@ def sync(
 
     Your own notes and attachments are committed, too, where the vault is a repository of its own
     without code; [sync] notes = true or false overrides that. Files that are staged, hidden, ignored,
-    still being written or of another kind stay as they are, and are listed.
+    still being written or of another kind stay as they are, and are listed: once, then if that changes.
 
     What would be published for the first time is checked. A file or a new line that looks like a
     secret is held back, and so are notes with scope: personal or scope: global, except in your own
@@ -240,13 +245,27 @@ class _SyncRun:
         withheld = people_notes.list_held(self.root, [] if self.notes_left else left)
         self.withheld |= {problem.where: problem for problem in withheld}
         problems = {one.where: one for one in settings.load(self.root).problems} | self.problems
-        return SyncResult(
+        result = SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
             self.merge.waiting, tuple(left), because, tuple(self.withheld.values()),
             tuple(self.refused.values()),
             tuple(problems.values()), trouble, hint,
         )  # fmt: skip
+        return result._replace(told_before=self._remember_told(result))
+
+    def _remember_told(self, result: SyncResult) -> tuple[str, ...]:
+        """Where of what is left behind the same was said before; from now on all of it was."""
+        told = [(path, why) for why, paths in result.left_because.items() for path in paths]
+        problems = (*result.held, *result.refused, *result.problems)
+        now: dict[str, str] = {}
+        for where, why in (*told, *((one.where, one.message) for one in problems)):
+            now[where] = now.get(where, "") + why
+        before = _TOLD.read(self.vault)
+        is_whole = not (result.trouble or result.waiting)  # else not all was looked at
+        with suppress(CortexError, OSError):  # at worst it is said again
+            _TOLD.write(self.vault, now if is_whole else {**before, **now})
+        return tuple(where for where, why in now.items() if before.get(where) == why)
 
     def _removal_limit(self) -> RemovalLimit:
         return RemovalLimit(self.root, self.allow_mass_removal, not self.notes_left)

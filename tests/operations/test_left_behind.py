@@ -1,0 +1,82 @@
+"""What a sync leaves behind is said once, then in one line, and again where it changes; JSON has all of it each time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.operations.test_people_notes import age
+from tests.operations.test_refused_files import hook
+from tests.operations.test_sync import Clone, pair
+
+# In two parts, so that this file holds none.
+KEY = "AKIA" + "IOSFODNN7EXAMPLF"
+
+
+@pytest.fixture
+def a(tmp_path: Path, copied: Callable[..., None]) -> Clone:
+    copied(pair, tmp_path, "remote.git", "a")
+    return Clone(str(tmp_path / "a"))
+
+
+@pytest.fixture
+def says(a: Clone, cortex: Callable[..., object]) -> Callable[..., tuple[int, list[str]]]:
+    """The exit code of a sync, and its lines of what was left behind."""
+
+    def sync(*words: str) -> tuple[int, list[str]]:
+        age(a)
+        done = cortex("sync", *words, cwd=a.root)
+        lines = [line for line in done.stdout.splitlines() if not line.startswith(("committed ", "sent ", "nothing to do"))]  # fmt: skip
+        return done.returncode, lines
+
+    return sync
+
+
+def test_it_is_said_once_and_again_only_where_it_changes(a, says):
+    a.write("script.py", "print()\n")
+    a.write(".obsidian/app.json", "{}")
+    a.write("keys.md", f"one\n{KEY}\n")
+    code, (hidden, script, keys, way_on) = says()
+    assert code == 1
+    assert hidden == "left .obsidian: hidden"
+    assert script.startswith("left script.py: neither a note nor an attachment")
+    assert keys.startswith("keys.md: is not published: line 2 looks like a secret")
+    assert "--publish keys.md" in way_on
+    for _ in range(2):
+        assert says() == (1, ["3 files left as before: cortex sync --json"])
+    a.write("keys.md", f"one\ntwo\n{KEY}\n")
+    a.write("other.py", "print()\n")
+    told = [script.replace("script", "other"), keys.replace("2", "3", 1), way_on]
+    assert says() == (1, [*told, "2 files left as before: git status"])
+    a.remove("keys.md")
+    assert says() == (0, ["3 files left as before: git status"])
+    a.write("keys.md", f"one\ntwo\n{KEY}\n")  # as it was, but it had been mended
+    assert keys.replace("2", "3", 1) in says()[1]
+
+
+def test_json_doctor_and_status_say_it_each_time(a, says, cortex):
+    hook(a, 'git diff --cached | grep -q draft && echo "no drafts" >&2 && exit 1; exit 0')
+    a.write("plan.md", "A draft.\n")
+    a.write("other.md", "Not one.\n")
+    assert "no drafts" in "".join(says()[1])
+    assert says() == (1, ["1 file left as before: cortex doctor"])
+    for _ in range(2):
+        code, lines = says("--json")
+        answer = json.loads("\n".join(lines))
+        assert (code, answer["told_before"]) == (1, ["plan.md"])
+        assert [one["where"] for one in answer["refused"]] == ["plan.md"]
+    for verb in ("doctor", "status"):
+        assert "no drafts" in cortex(verb, cwd=a.root).stdout
+
+
+def test_a_sync_that_stops_forgets_nothing(a, says):
+    a.write("script.py", "print()\n")
+    assert "script.py" in says()[1][0]
+    away = Path(a.root).parent / "remote.git"
+    away.rename(away.with_suffix(".away"))
+    assert says()[0] == 1
+    away.with_suffix(".away").rename(away)
+    assert says() == (0, ["1 file left as before: git status"])
