@@ -73,10 +73,13 @@ def with_time(caller: Caller, event: Event) -> Event:
     return event._replace(at=at, day="" if day == at[:10] else day)
 
 
-def new_event_id(caller: Caller) -> str:
-    """An event id of this moment."""
+def new_event_id(caller: Caller, last: str = "") -> str:
+    """An event id of this moment that sorts behind `last`, which may be of the same second, or of a
+    clock that is ahead."""
     stamp = caller.now.replace("-", "").replace(":", "").lower()
-    return events.make_id(stamp, caller.random(7))
+    id_ = events.make_id(stamp, caller.random(7))
+    # Behind a person's edit, too, that is kept as an event a little behind the last one.
+    return id_ if id_ > last else events.id_after(last, b"\1" + caller.random(4))
 
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:

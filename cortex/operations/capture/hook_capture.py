@@ -231,7 +231,7 @@ def _on_session_start(session: HookSession, known: SessionCursor) -> bool:
         # The transcript of a resumed session begins with lines of the session before it.
         goes_on = session.hook_event.source in ("resume", "fork") and not known.begun
         floor = session.caller.now if goes_on else known.floor
-        start = _next_event_id(session.caller, known.latest)
+        start = new_event_id(session.caller, known.latest)
         known = known._replace(start=start, ended=False, floor=floor)
     session.state.save(known)
     return False
@@ -313,7 +313,7 @@ def _capture_event(session: HookSession, after: SessionCursor, type_: str, text:
     """Publish the event, so that it is there once however often somebody is killed on the way."""
     state, caller = session.state, session.caller
     start = state.cursor.start or after.start
-    id_ = _next_event_id(caller, max(after.latest, start))
+    id_ = new_event_id(caller, max(after.latest, start))
     after = after._replace(latest=id_, begun=True, start="")
     event = _build_event(after, id_, type_, text)
     state.begin_publish(PublishAttempt(id_, after))
@@ -387,12 +387,6 @@ def _begin_parent_session(vault: Vault, caller: Caller, event: HookEvent) -> Non
                 host=event.host, session=sanitize_name(event.session), begun=True
             )
             state.save(after._replace(start="", latest=max(known.latest, known.start)))
-
-
-def _next_event_id(caller: Caller, latest: str) -> str:
-    """A new event id that sorts after the session's last event."""
-    drawn = new_event_id(caller)
-    return drawn if drawn > latest else events.id_after(latest, caller.random(2))
 
 
 def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, number: str) -> bool:

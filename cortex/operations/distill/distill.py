@@ -288,10 +288,8 @@ def _keep_answer(
     saved = [_save_own(vault, caller, plan.row.project, record) for record in own]
     # Behind the others of the session, so that the later answer stands even within a second.
     last = max((event.id for event in plan.events), default="")
-    id_ = new_event_id(caller)
     event = Event(
-        events.id_after(last, b"\1" + caller.random(4)) if last >= id_ else id_,
-        DISTILLED, "", compose_distillation(one),
+        new_event_id(caller, last), DISTILLED, "", compose_distillation(one),
         session=session_name(plan.row), project=plan.row.project, branch=plan.row.branch,
         source=caller.source, title=one.title,
     )  # fmt: skip

@@ -81,10 +81,10 @@ def index_code(
                 continue  # and what somebody has deleted stays so
             titles["updated" if row else "created"].append(one.title)
             last = events.latest_event_id(note.provenance()[0] if note else ())
-            id_, scope = new_event_id(caller), "project" if named else "personal"
+            scope = "project" if named else "personal"
             about = topics.topic_record_id(named, scope, records[0].topic)
             event = Event(
-                events.id_after(last, b"\1" + caller.random(4)) if last >= id_ else id_, "observation", "",
+                new_event_id(caller, last), "observation", "",
                 sanitize_text(one.body), project=named, source=caller.source, title=sanitize_text(one.title),
                 record=one.type, topic=one.topic, priority=one.priority, relations=(f"source_of {about}",) * (one.type == RAW_CODE),
             )  # fmt: skip

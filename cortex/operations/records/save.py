@@ -254,8 +254,7 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
         hint = "save it without --supersedes: it says anew what that record says"
         raise InvalidInputError(message, hint)
     last = events.latest_event_id(note.provenance()[0])
-    later = events.id_after(last, b"\1" + caller.random(4)) if last >= event.id else event.id
-    return event._replace(id=later)
+    return event._replace(id=new_event_id(caller, last))
 
 
 def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:

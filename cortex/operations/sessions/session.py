@@ -15,8 +15,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.strings import cortex_command, encode_base32, format_time, one_line
+from cortex.core.text.strings import cortex_command, encode_base32, one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
@@ -108,16 +107,16 @@ def _clean_name(name: str, action: str) -> str:
 
 
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionResult:
-    id_ = new_event_id(caller)
+    last = ""
     if name:  # a session that may go on
         row, _ = query_fresh(vault, caller, lambda index: _row_of_session(index, name))
-        if row:
-            last = events.latest_event_id(row.events)
-            id_ = _event_id_after(caller, last, beyond=row.status == "done")
+        last = events.latest_event_id(row.events) if row else ""
+        if row and row.status == "done":  # of a start and an end within one second, the end counts
+            last = f"{events.next_second(last)}-"
     else:
         name = _new_name(caller)
     text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
-    silent = caller._replace(wants_outcome=False)
+    id_, silent = new_event_id(caller, last), caller._replace(wants_outcome=False)
     captured = capture(vault, silent, text, type=type_, session=name, project=project, id=id_)
 
     def find(index: IndexSession) -> tuple[NoteRow | None, list[str]]:
@@ -146,19 +145,6 @@ def _row_of_session(index: IndexSession, name: str) -> NoteRow | None:
     return next(iter(index.catalogue.find(wanted, limit=1)), None)
 
 
-def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
-    """An event id that sorts behind `last`, which may be of the same second or of a clock that is
-    ahead.
-
-    With `beyond` it is of a later second: of a start and an end within one second, the end counts.
-    """
-    new = new_event_id(caller)
-    if beyond and last[:16] >= new[:16]:
-        moment = format_time(epoch_seconds(events.time_of_id(last)) + 1)
-        return new_event_id(caller._replace(now=moment))
-    return new if new > last else events.id_after(last, caller.random(2))
-
-
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionResult:
@@ -180,7 +166,7 @@ def _end(
     by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))
     texts = (summary.strip(), sessions.compose_summary(by_name))
     text, type_ = "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY, sessions.END_TYPE
-    id_ = _event_id_after(caller, max(ended, events.latest_event_id(row.events)))
+    id_ = new_event_id(caller, max(ended, events.latest_event_id(row.events)))
     silent = caller._replace(wants_outcome=False)
     captured = capture(vault, silent, text, type=type_, session=name, project=row.project, id=id_)
     problems += bring_up_to_date(vault, caller)
