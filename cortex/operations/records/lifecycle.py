@@ -93,17 +93,15 @@ def lifecycle(
         is_small = len(chosen) < number
         why = "a small vault gives up a quarter of its records at a time" if is_small else ""
         hint = f"{why or f'a pass takes {number}'}; run the command again"
-    if dry_run:
-        shown = tuple(_lifecycle_hit(vault, one) for one in chosen)
-        return LifecyclePass(shown, len(due), True, hint, tuple(problems))
 
     def archived(note: Note) -> Note:
         return with_fields(note, {"status": "archived", "archived_at": caller.now})
 
-    done, failed = _change_each(vault, caller, ("archiving", "archived"), chosen, archived)
+    words = ("archiving", "archived")
+    hits, failed = _change_each(vault, caller, words, chosen, None if dry_run else archived)
     # What was changed meanwhile is no longer due.
-    total = len(due) - len(chosen) + len(done)
-    return LifecyclePass(tuple(done), total, False, hint, (*problems, *failed))
+    total = len(due) - len(chosen) + len(hits)
+    return LifecyclePass(hits, total, dry_run, hint, (*problems, *failed))
 
 
 def archive_by_itself(vault: Vault, caller: Caller) -> list[Problem]:
@@ -139,24 +137,15 @@ def prune(
     if yes:
         refuse_during_git_operation(vault)
     due, problems = _find_prunable(vault, caller)
-    chosen, total = due[:number], len(due)
-    if yes:
-        pruned = partial(set_inactive_status, status=PRUNED, details={"pruned_at": caller.now})
-        hits, failed = _change_each(vault, caller, ("pruning", PRUNED), chosen, pruned)
-        problems += failed
-        total -= len(chosen) - len(hits)
-    else:
-        hits = [_lifecycle_hit(vault, one) for one in chosen]
+    chosen = due[:number]
+    pruned = partial(set_inactive_status, status=PRUNED, details={"pruned_at": caller.now})
+    words = ("pruning", PRUNED)
+    hits, failed = _change_each(vault, caller, words, chosen, pruned if yes else None)
+    total = len(due) - len(chosen) + len(hits)
     hint = "cortex restore ID brings one back"
     hint = hint if yes else f"cortex prune --yes hides them; {hint}"
-    return PruneResult(
-        hits=tuple(hits),
-        total=total,
-        done=yes,
-        confirm=bool(hits) and not yes and not dry_run,
-        hint=hint if hits else "",
-        problems=tuple(problems),
-    )
+    confirm = bool(hits) and not yes and not dry_run
+    return PruneResult(hits, total, yes, confirm, hint if hits else "", (*problems, *failed))
 
 
 def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[Problem]]:
@@ -200,23 +189,24 @@ def _change_each(
     caller: Caller,
     words: tuple[str, str],
     chosen: Sequence[DueRecord],
-    change: NoteEdit,
-) -> tuple[list[LifecycleHit], list[Problem]]:
+    change: NoteEdit | None,
+) -> tuple[tuple[LifecycleHit, ...], list[Problem]]:
     """Give records a status one by one, then heal: those that changed, and problems. An error stops
-    no other record. `words`: what is said meanwhile, and the status."""
-    what, status = words
-    done, problems = [], []
+    no other record. `words`: what is said meanwhile, and the status. Without a `change` all are
+    shown as they are."""
+    (what, status), hits, problems = words, [], []
     for place, one in enumerate(chosen):
         caller.progress(what, place, len(chosen))
-        shown = _lifecycle_hit(vault, one)
+        shown = LifecycleHit(build_hit(vault, one.row, one.score), one.why)
         try:
-            if edit_note(vault, one.row.path, _unless_changed(one.row, change, caller.now)):
-                done.append(shown)
+            if change is None:
+                hits.append(shown)
+            elif edit_note(vault, one.row.path, _unless_changed(one.row, change, caller.now)):
+                hits.append(shown._replace(hit=shown.hit._replace(status=status)))
         except (CortexError, OSError) as error:
             problems.append(problem_of(one.row.path, error))
     caller.progress(what, len(chosen), len(chosen))
-    done = [one._replace(hit=one.hit._replace(status=status)) for one in done]
-    return done, [*problems, *(try_heal(vault, caller) if done else [])]
+    return tuple(hits), [*problems, *(try_heal(vault, caller) if change and hits else [])]
 
 
 def _unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
@@ -230,7 +220,3 @@ def _unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
         return with_updated(change(note), now)
 
     return edit
-
-
-def _lifecycle_hit(vault: Vault, due: DueRecord) -> LifecycleHit:
-    return LifecycleHit(build_hit(vault, due.row, due.score), due.why)
