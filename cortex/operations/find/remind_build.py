@@ -14,6 +14,7 @@ from cortex.core.model.note_status import (
     MATCH_END,
     MATCH_START,
     MAX_NOTE_BYTES,
+    SET_ASIDE_STATUSES,
     TIER_CURRENT,
     TIER_SET_ASIDE,
     TIER_TRAIL,
@@ -30,7 +31,7 @@ from cortex.core.text.days import Zone, clock
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
-from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
+from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
@@ -83,18 +84,10 @@ class _Relevant(NamedTuple):
     score: float
     vault: Vault
     row: NoteRow
-    indexed_hash: bytes  # of its file, when the catalogue read it
     is_personal: bool  # in the person's own vault
     share: float  # of the prompt that it covers
     part: int = -1  # of a turn: its passage that does, and by which words
     wanted: snippets.Wanted | None = None
-
-
-class _RecordExcerpt(NamedTuple):
-    """A record as its file is now."""
-
-    line: ReminderLine
-    source: _Relevant
 
 
 def build_reminder(
@@ -132,7 +125,7 @@ def build_reminder(
             problems.append(Problem(own.root, message, "cortex doctor"))
     found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
     excerpts = _excerpt_records(found, number, caller.zone)
-    shared = [one.source.row for one in excerpts if not one.source.is_personal]
+    shared = [source.row for _, source in excerpts if not source.is_personal]
     doubts = find_doubts(vault, caller, shared)
     lines, text = _fit_to_budget(
         line._replace(doubt=sanitize_line(doubts.get(line.id, ""), _MAX_TITLE_CHARS))
@@ -170,9 +163,7 @@ def _find_relevant(
         relevant = full_text.search_relevant(words, request.prompt, request.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
-            known = catalogue.number_and_hash(row.path)
-            hashed, is_personal = known[1] if known else b"", request.is_personal_vault
-            return _Relevant(one.score, vault, row, hashed, is_personal, one.prompt_share)
+            return _Relevant(one.score, vault, row, request.is_personal_vault, one.prompt_share)
 
         chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, request)]
         if len(chosen) < request.number and not request.is_personal_vault:
@@ -322,15 +313,16 @@ def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, Not
     return {row.number: row for row in catalogue.find(wanted)}
 
 
-def _excerpt_records(matches: Iterable[_Relevant], number: int, zone: Zone) -> list[_RecordExcerpt]:
+def _excerpt_records(
+    matches: Iterable[_Relevant], number: int, zone: Zone
+) -> list[tuple[ReminderLine, _Relevant]]:
     """At most `number` records as lines, each once."""
-    chosen: dict[str, _RecordExcerpt] = {}
+    chosen: dict[str, tuple[ReminderLine, _Relevant]] = {}
     for one in matches:
         if len(chosen) == number:
             break
-        sentence = _excerpt_record(one, zone)
-        if sentence is not None:
-            chosen.setdefault(sentence.line.id, sentence)
+        if line := _excerpt_record(one, zone):
+            chosen.setdefault(line.id, (line, one))
     return list(chosen.values())
 
 
@@ -353,38 +345,30 @@ def _format_line(line: ReminderLine) -> str:
     return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{text}"
 
 
-def _excerpt_record(match: _Relevant, zone: Zone) -> _RecordExcerpt | None:
-    """A record as one line, read from its file; None when it is gone or no longer current."""
-    one = match.row
+def _excerpt_record(match: _Relevant, zone: Zone) -> ReminderLine | None:
+    """A record as one line, with title and text as its file has them now; None when it is gone or no
+    longer current."""
+    row = match.row
     try:
-        data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)
+        data = files.read(match.vault.root, row.path, MAX_NOTE_BYTES)
     except (CortexError, OSError):
         return None
     if match.wanted is not None:
         return _excerpt_turn(match, data, zone)
-    title, type_, created, confidence = one.title, one.type, one.created, one.confidence
-    if hash_content(data) != match.indexed_hash:  # changed since the last look
-        # Reading YAML costs 25 ms.
-        from cortex.index.note_summary import summarize_note  # noqa: PLC0415
-
-        card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date).row
-        if (
-            card.tier != TIER_CURRENT
-            or card.id != one.id
-            or (card.type == "action" and card.status in DONE_STATUSES)
-        ):
-            return None
-        title, type_, created, confidence = card.title, card.type, card.created, card.confidence
-    title, body = sanitize_line(title, _MAX_TITLE_CHARS), read(data).text_below_title
-    text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
-    if confidence is not None and confidence < _SURE_CONFIDENCE:
-        text += f"{' ' if text else ''}(confidence {confidence:g})"
-    date = sanitize_line(clock(created or one.when, zone)[:10])
-    line = _reminder_line(match, title, text, sanitize_line(type_), date)
-    return _RecordExcerpt(line, match)
+    note = read(data)
+    status = note.get("status").lower()
+    is_done = row.type == "action" and status in DONE_STATUSES
+    if note.get("id") != row.id or status in SET_ASIDE_STATUSES or is_done:
+        return None
+    title = sanitize_line(note.title or row.title, _MAX_TITLE_CHARS)
+    text = sanitize_line(body_excerpt(title, note.text_below_title), _MAX_EXCERPT_CHARS)
+    if row.confidence is not None and row.confidence < _SURE_CONFIDENCE:
+        text += f"{' ' if text else ''}(confidence {row.confidence:g})"
+    date = sanitize_line(clock(row.created or row.when, zone)[:10])
+    return _reminder_line(match, title, text, sanitize_line(row.type), date)
 
 
-def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> _RecordExcerpt | None:
+def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> ReminderLine | None:
     """A turn as one line: what was asked, and the sentences that bear on the prompt; None for a fault,
     which its session may have mended."""
     row, text = match.row, decode_text(data)
@@ -394,8 +378,7 @@ def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> _RecordExcerpt |
     said = sanitize_line(plain, _MAX_TURN_CHARS + 4)
     if _FAULT_RE.search(said):
         return None
-    line = _reminder_line(match, title, said, "turn", clock(row.when, zone)[:10])
-    return _RecordExcerpt(line, match)
+    return _reminder_line(match, title, said, "turn", clock(row.when, zone)[:10])
 
 
 def _reminder_line(match: _Relevant, title: str, text: str, type_: str, date: str) -> ReminderLine:
