@@ -32,7 +32,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_session import last_event_time, session_name
 from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.judge import is_of_this_machine
-from cortex.operations.upkeep.preserve_text import load_event
+from cortex.operations.upkeep.preserve_text import find_event
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.state import distill_log
@@ -133,7 +133,7 @@ def plan_session(
 def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
     """The events of a session that can be read, oldest first."""
     ids = sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]
-    read = (load_event(vault, vault.layout().event(id_)) for id_ in ids)  # others: told by doctor
+    read = (find_event(vault, id_)[1] for id_ in ids)  # others: told by doctor
     return [event for event in read if event]
 
 

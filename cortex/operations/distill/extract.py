@@ -16,7 +16,7 @@ from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.parameters import PROGRAM
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import intended_type
-from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
+from cortex.core.normalize.handlers import SESSION_TEXT_TYPES
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
 from cortex.core.text.value import NamedTuple
@@ -27,10 +27,10 @@ from cortex.operations.distill.replay import ReplayResult, replay as run_replay,
 from cortex.operations.find import resolve_note
 from cortex.operations.records.save import save
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
-from cortex.vault import files, settings
+from cortex.operations.upkeep.preserve_text import find_event
+from cortex.vault import settings
 from cortex.vault.locate import Vault
 
-_MAX_EVENT_FILE_BYTES = 2 * events.MAX_CONTENT_BYTES
 _MAX_EVENTS = 2000  # of one session
 _LEARNINGS_LAYER = "learnings"  # the items below a heading `Key Learnings`
 TIMEOUT_SECONDS = 120.0  # from the question to the end of the answer
@@ -231,10 +231,7 @@ def _event_ids_of(index: IndexSession, name: str) -> tuple[str, ...]:
 
 
 def _load_event(vault: Vault, id_: str) -> Event:
-    for path in (vault.layout().event(id_), vault.layout().pending(id_)):
-        try:
-            return parse_event(files.read(vault.root, path, _MAX_EVENT_FILE_BYTES), path)
-        except (FileNotFoundError, NotFoundError):
-            continue
+    if event := find_event(vault, id_)[1]:
+        return event
     hint = "cortex search finds events by their words: type:stop …"
     raise NotFoundError(f"there is no event {id_}", hint)

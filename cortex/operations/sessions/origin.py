@@ -29,8 +29,8 @@ from cortex.operations.sessions.transcript import (
     FoundTranscript,
     captured_turns,
     find_transcript,
-    read_event,
 )
+from cortex.operations.upkeep.preserve_text import find_event
 from cortex.vault import settings
 from cortex.vault.locate import Vault
 
@@ -90,7 +90,7 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
     vault, row = find_in_vaults(vault, caller, note)
     known, phrases = read_note(vault, row.path), settings.load(vault.root).phrases
     ids = sorted(set(filter(events.is_event_id, row.events)))
-    read = {id_: read_event(vault, id_) for id_ in ids}
+    read = {id_: find_event(vault, id_) for id_ in ids}
     quotes = defaultdict[str, list[str]](list)
     for _, event in read.values():
         if event and event.type == DISTILLED:

@@ -24,7 +24,7 @@ from cortex.operations.find.hits import NoteRef
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
-from cortex.operations.upkeep.preserve_text import load_event
+from cortex.operations.upkeep.preserve_text import find_event
 from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import session_state
 
@@ -100,7 +100,7 @@ def transcript(
     name, note = session_name(row), read_note(vault, row.path)
 
     def ordered() -> Iterator[Event]:
-        return filter(None, (read_event(vault, id_)[1] for id_ in sorted(row.events)))
+        return filter(None, (find_event(vault, id_)[1] for id_ in sorted(row.events)))
 
     host = next((event.host for event in ordered() if event.host), "")
     found = find_transcript(vault, name, host, [agent])
@@ -120,15 +120,6 @@ def transcript(
         transcript_turns.find_turns(turns, find), agents, *_neighbours(rows, row),
         (*problems, *found.problems),
     )  # fmt: skip
-
-
-def read_event(vault: Vault, id_: str) -> tuple[str, Event | None]:
-    """The path of an event and the event; an empty path and None where it cannot be read."""
-    layout = vault.layout()
-    for place in (layout.event, layout.pending, layout.failed) if events.is_event_id(id_) else ():
-        if event := load_event(vault, place(id_)):
-            return place(id_), event
-    return "", None
 
 
 def find_transcript(

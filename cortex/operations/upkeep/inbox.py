@@ -38,7 +38,7 @@ from cortex.core.notes.edit import with_session_link
 from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.text import yaml_writer
 from cortex.core.text.days import clock
-from cortex.operations.upkeep.preserve_text import write_normalized_event
+from cortex.operations.upkeep.preserve_text import find_event, write_normalized_event
 from cortex.vault import files, settings
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
@@ -107,7 +107,10 @@ class InboxNormalizer:
         if len(data) > _MAX_FILE_BYTES:
             hint = "keep it as a note of its own in the vault"
             raise InvalidInputError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes", hint)
-        event = handlers.parse_event(data, path)
+        return self._as_known_here(handlers.parse_event(data, path))
+
+    def _as_known_here(self, event: Event) -> Event:
+        """The event with the name that its project has now, and what the clocks showed."""
         shown = clock(event.at, self.settings.zone)
         return event._replace(project=self.settings.resolve_project(event.project), clock=shown)
 
@@ -230,7 +233,7 @@ class InboxNormalizer:
         if len(earlier) > _FIRST_EVENTS + _LAST_EVENTS:
             earlier = earlier[:_FIRST_EVENTS] + earlier[-_LAST_EVENTS:]
         for id_ in earlier:
-            if events.is_event_id(id_) and (earlier_event := self._find_event(id_)):
+            if earlier_event := self._find_event(id_):
                 known[id_] = earlier_event
         ordered = [known[id_] for id_ in sorted(known)]
         made: dict[str, tuple[str, str]] = {}
@@ -261,17 +264,11 @@ class InboxNormalizer:
         path = self.existing.path_by_id.get(session_note_id(name))
         data = read_if_there(self.root, path) if path else None
         ids = notes.read(data).provenance()[0] if data else ()
-        found = map(self._find_event, sorted(filter(events.is_event_id, ids)))
-        return [event for event in found if event]
+        return [event for event in map(self._find_event, sorted(ids)) if event]
 
     def _find_event(self, id_: str) -> Event | None:
-        """A normalized event, or one in the inbox after a crash; None if it cannot be read."""
-        for path in (self.layout.event(id_), self.layout.pending(id_)):
-            try:
-                return self._read_event(path)
-            except (CortexError, OSError):
-                continue
-        return None
+        event = find_event(self.vault, id_)[1]
+        return self._as_known_here(event) if event else None
 
     def _edit(
         self, path: str, event: Event, change: Callable[[bytes], tuple[bytes, str, Event | None]]

@@ -98,6 +98,15 @@ def with_text_of_removal(note: Note, event: Event) -> Note:
     return with_provenance(note, tuple({*note.provenance()[0], event.id}))
 
 
+def find_event(vault: Vault, id_: str) -> tuple[str, Event | None]:
+    """The path of an event and the event; an empty path and None where it cannot be read."""
+    layout = vault.layout()
+    for place in (layout.event, layout.pending, layout.failed) if events.is_event_id(id_) else ():
+        if event := load_event(vault, place(id_)):
+            return place(id_), event
+    return "", None
+
+
 def load_event(vault: Vault, path: str) -> Event | None:
     """The event of a file; None when it is missing or cannot be parsed."""
     try:
