@@ -212,14 +212,9 @@ class InboxNormalizer:
     def _session_after(
         self, before: bytes, path: str, added: list[Event]
     ) -> tuple[bytes, str, None]:
-        try:
-            note = notes.read_strict(before, path)
-        except InvalidInputError as error:
-            hint = f"{error.hint}: {path}, then cortex retry {added[-1].id}"
-            raise InvalidInputError(error.message, hint) from error
+        note = notes.read_strict(before, path)
         is_known = all(event.id in note.provenance()[0] for event in added)
         after = before if is_known else notes.write(self._session_with(note, added))
-        _check_readable(after, path)
         return after, UPDATED, None
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
@@ -277,7 +272,13 @@ class InboxNormalizer:
         person's edit to preserve. Where somebody saves it meanwhile, read it again."""
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(self.root, path)
-            after, outcome, edit = change(before)
+            try:
+                after, outcome, edit = change(before)
+                _check_readable(after, path)
+            except InvalidInputError as error:  # of the note, not of the event
+                message = error.message if path in error.message else f"{path}: {error.message}"
+                hint = f"{error.hint}: {path}, then cortex retry {event.id}"
+                raise InvalidInputError(message, hint) from error
             if after == before:
                 files.sync_folder(self.root, path.rpartition("/")[0])
                 return
@@ -299,29 +300,18 @@ class InboxNormalizer:
         self, before: bytes, change: AddProvenance | UpsertTopic | MarkSuperseded
     ) -> tuple[bytes, str, Event | None]:
         """The note after a change, what became of it, and a person's edit to preserve."""
-        outcome = DUPLICATE if isinstance(change, AddProvenance) else UPDATED
-        edit = None
-        try:
-            if isinstance(change, UpsertTopic):
-                # A superseded record becomes current: its replacement is superseded, or gone.
-                old = change.event.supersedes
-                instead = bool(old) and (
-                    has_current_replacement(notes.read(before), self._find_record, old) is False
-                )
-                after, edit, changed = upsert_record(
-                    before, change, self._records_of_event, instead=instead, form=self.form
-                )
-                outcome = UPDATED if changed else DUPLICATE
-            else:
-                after = handlers.amend_note(before, change, self.form)
-            _check_readable(after, change.path)
-        except InvalidInputError as error:  # of the note, not of the event
-            message = error.message
-            if change.path not in message:
-                message = f"{change.path}: {message}"
-            hint = f"{error.hint}: {change.path}, then cortex retry {change.event.id}"
-            raise InvalidInputError(message, hint) from error
-        return after, outcome, edit
+        if not isinstance(change, UpsertTopic):
+            outcome = DUPLICATE if isinstance(change, AddProvenance) else UPDATED
+            return handlers.amend_note(before, change, self.form), outcome, None
+        # A superseded record becomes current: its replacement is superseded, or gone.
+        old = change.event.supersedes
+        instead = bool(old) and (
+            has_current_replacement(notes.read(before), self._find_record, old) is False
+        )
+        after, edit, changed = upsert_record(
+            before, change, self._records_of_event, instead=instead, form=self.form
+        )
+        return after, UPDATED if changed else DUPLICATE, edit
 
     def _has_current_replacement(self, change: MarkSuperseded) -> bool:
         """Whether a current record is in its place (the replacement may be superseded itself)."""
