@@ -28,7 +28,6 @@ from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.drain_spool import (
     drain_spool,
     has_spooled_work,
-    has_unread_transcripts,
 )
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
@@ -281,7 +280,7 @@ class WatcherLoop:
         problems = drain_spool(self.vault, self._current_caller())
         if problems:
             raise CortexError(problems[0].message)
-        if has_unread_transcripts(self.vault):
+        if has_spooled_work(self.vault, at_once=True):
             self.debouncer.notify()  # a long transcript is taken bit by bit
 
     def _refresh_index(self) -> None:

@@ -27,7 +27,7 @@ from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event
 from cortex.operations.capture.workspace import find_workspace
 from cortex.operations.exchange.import_ import import_
 from cortex.operations.exchange.transcript_events import _as_in_earlier_ids
-from cortex.operations.upkeep.drain_spool import has_unread_transcripts
+from cortex.operations.upkeep.drain_spool import has_spooled_work
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
 
@@ -484,7 +484,7 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
         path.stat().st_size, str(path), True, False,
     )  # fmt: skip
-    assert not has_unread_transcripts(vault)
+    assert not has_spooled_work(vault, at_once=True)
     write(turns(repo, 2, begin=2))
     ahead = cursors.add_expected_texts(
         cursor, cursors.text_fingerprint("Decision: use SQLite for option 3")

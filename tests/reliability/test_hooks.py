@@ -132,7 +132,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
         assert f"\nproject: {sessions[session]}\n" in note
         assert set(re.findall(r"(s\d) did", note)) == {session}
     assert len(notes(vault, "session_end")) == 5
-    assert not drain_spool.has_unread_transcripts(vault)
+    assert not drain_spool.has_spooled_work(vault, at_once=True)
 
 
 def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
@@ -325,11 +325,11 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
         vault, session_state.session_key("claude", "new")
     ):  # nothing is known of this session yet
         called("session-end", told, tmp_path)
-    assert drain_spool.has_unread_transcripts(vault)
+    assert drain_spool.has_spooled_work(vault, at_once=True)
     cortex_in(tmp_path, "search", "end", "--vault", vault.root)
     assert raw_contents(notes(vault, "stop")) == "Said at the very end."
     assert "project: one" in notes(vault, "stop")[0]
-    assert not drain_spool.has_unread_transcripts(vault)
+    assert not drain_spool.has_spooled_work(vault, at_once=True)
     with session_state.lock_session(
         vault, session_state.session_key("gemini", "g")
     ):  # this host has no transcript to leave
@@ -415,9 +415,8 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
         drain_spool.drain_spool(vault, caller)
     assert len(notes(vault, "stop")) == 48  # a call takes 24 parts
     assert drain_spool.has_spooled_work(vault)
-    assert not drain_spool.has_unread_transcripts(
-        vault
-    )  # the watcher has no reason to come back at once
+    # The watcher has no reason to come back at once.
+    assert not drain_spool.has_spooled_work(vault, at_once=True)
     for _ in range(2):
         drain_spool.drain_spool(vault, caller)
     assert sorted(re.findall(r"Said by (\d+)", raw_contents(notes(vault, "stop"))), key=int) == [

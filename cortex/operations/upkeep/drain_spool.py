@@ -23,21 +23,14 @@ _IDLE_SECONDS_IN_TURN = 120
 _MTIME_TOLERANCE_SECONDS = 10  # within which a check and a change may be taken for one another
 
 
-def has_spooled_work(vault: Vault) -> bool:
-    """True if hooks left anything; False if the state folder cannot be read."""
-    try:
-        return any(spool.list_entries(vault))
-    except (CortexError, OSError):
-        return False
-
-
-def has_unread_transcripts(vault: Vault) -> bool:
-    """True if there is more to capture at once."""
+def has_spooled_work(vault: Vault, *, at_once: bool = False) -> bool:
+    """True if hooks left anything, of which `at_once` what need not be waited for; False if the state
+    folder cannot be read."""
     try:
         entries = spool.list_entries(vault)
-        return bool(entries.unread_sessions or entries.unsent_events)
     except (CortexError, OSError):
         return False
+    return any(entries._replace(recent_sessions=()) if at_once else entries)
 
 
 def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
