@@ -22,7 +22,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import CODE_TYPES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
-from cortex.core.text.days import clock
+from cortex.core.text.days import Zone, clock
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
@@ -73,7 +73,7 @@ class ClaimCheck(NamedTuple):
     looked at (an empty stamp: not there); `edited_files`, of notes without a contradiction, the
     files that commits have edited since."""
 
-    contradictions: dict[str, str]  # reasons, which end a line that begins `was true on <day>:`
+    contradictions: dict[str, str]
     file_stamps: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
     edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
@@ -124,6 +124,16 @@ def find_contradictions(
     return ClaimCheck(in_doubt, tuple(project.stamps.items()), tuple(problems), edited)
 
 
+def find_dated_contradictions(
+    directory: str, notes: Sequence[ClaimingNote], zone: Zone, *, changed: bool = False
+) -> ClaimCheck:
+    """Contradictions as a line says them, with the day on which the note was right."""
+    found = find_contradictions(directory, notes, changed=changed)
+    days = {one.id: clock(one.created, zone)[:10] for one in notes}
+    said = {id_: f"was true on {days[id_]}: {why}" for id_, why in found.contradictions.items()}
+    return found._replace(contradictions=said)
+
+
 def find_doubts(vault: Vault, caller: Caller, rows: Sequence[NoteRow]) -> dict[str, str]:
     """Why records that an answer shows may not hold any more, by their ids: of code, and of the
     project around the working directory in the words of a briefing. These are cached like one."""
@@ -139,16 +149,12 @@ def find_doubts(vault: Vault, caller: Caller, rows: Sequence[NoteRow]) -> dict[s
     if known := briefing_cache.read_cached_briefing(vault, key):
         return doubts | dict(zip(known.ids, known.text.split("\n"), strict=False))
     began = time.time_ns()
-    told = (
+    told = [
         ClaimingNote(id_, row.title, read_text(vault, row).partition("\n---\n")[2], row.created, "")
         for id_, row in here.items()
-    )
-    check = find_contradictions(around.top, told)
-    found = check.contradictions.items()
-    said = {
-        id_: f"was true on {clock(here[id_].created, caller.zone)[:10]}: {why}"
-        for id_, why in found
-    }
+    ]
+    check = find_dated_contradictions(around.top, told, caller.zone)
+    said = check.contradictions
     if not check.problems:
         used = {os.path.join(vault.root, row.path): "" for row in here.values()}
         cached = briefing_cache.CachedBriefing("\n".join(said.values()), tuple(said))

@@ -32,7 +32,11 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import project_names
 from cortex.operations.find.show import read_note
-from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
+from cortex.operations.find.verify_claims import (
+    ClaimCheck,
+    ClaimingNote,
+    find_dated_contradictions,
+)
 from cortex.operations.sessions.brief_parts import BriefingInputs, build_parts
 from cortex.operations.sessions.brief_select import (
     BriefingRequest,
@@ -42,7 +46,6 @@ from cortex.operations.sessions.brief_select import (
     load_own_parts,
     load_personal_notes,
     select_candidates,
-    starts_with_date,
 )
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings
@@ -240,18 +243,11 @@ def _verify_claims(
     if not claiming or key.project != checkout.project_of(caller.cwd):
         return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
-    notes = (
+    notes = [
         ClaimingNote(one.id, one.title, bodies[one.number].text_below_title, one.created, one.type)
         for one in claiming
-    )
-    found = find_contradictions(key.folder, notes, changed=with_edited_files)
-    created = {
-        one.id: clock(one.created, caller.zone)[:10]
-        for one in claiming
-        if starts_with_date(one.created)
-    }
-    doubts = {
-        id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {why}")
-        for id_, why in found.contradictions.items()
-    }
-    return found._replace(contradictions=doubts)
+    ]
+    zone, changed = caller.zone, with_edited_files
+    found = find_dated_contradictions(key.folder, notes, zone, changed=changed)
+    safe = {id_: sanitize_line(why) for id_, why in found.contradictions.items()}
+    return found._replace(contradictions=safe)
