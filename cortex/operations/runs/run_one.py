@@ -171,6 +171,7 @@ class _Runner:
             self.ending = {"event": "error", "error": error or reason, "reason": reason}
         if self.ending is None:
             self.ending = self.reader.end(ended.exit_code, ended.stderr)
+            self._count_cost(self.ending or {})
 
     def _take_output(self, chunk: bytes) -> None:
         for line in self.splitter.feed(chunk):
@@ -247,9 +248,6 @@ class _Runner:
         """Capture the result, and write it where the agent's output goes; the terminal event, and where
         it is kept. What fails is an event of the run, and does not end it."""
         result = self._result_of(ending).strip()
-        price = self.settings.prices.get(config.model)
-        if ending.get("cost_usd") is None and price and isinstance(ending.get("usage"), dict):
-            ending["cost_usd"] = round(cost_of(ending["usage"], price), 6)
         bare = _without_fence(result)
         if config.output == "json" and decode_json(bare) is None and bare != "null":
             why = {"event": "error", "error": "the answer is no JSON", "reason": "output"}

@@ -49,19 +49,14 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
             problems.append(Problem("hooks", message, "cortex doctor"))
     has_events = bool(files.list_notes(vault.root, vault.layout().pending()))
     has_events = has_events or bool(unjudged.list_due(unjudged.WAITING.read(vault), caller))
-    if (has_events or _are_pages_stale(vault)) and not _is_refused(vault):
-        problems += _take_steps(vault, caller, has_events=has_events)
-    return problems
+    return problems + _take_steps(vault, caller, has_events=has_events)
 
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     """The same without the inbox, for verbs that show how it stands."""
     if state_problems(vault):
         return []
-    problems = recover_left_runs(vault, caller)
-    if not _are_pages_stale(vault) or _is_refused(vault):
-        return problems
-    return problems + _take_steps(vault, caller, has_events=False)
+    return recover_left_runs(vault, caller) + _take_steps(vault, caller, has_events=False)
 
 
 def recover_left_runs(vault: Vault, caller: Caller) -> list[Problem]:
@@ -79,7 +74,9 @@ def recover_left_runs(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def _take_steps(vault: Vault, caller: Caller, *, has_events: bool) -> list[Problem]:
-    """Bring back what is lost, normalize the inbox, heal."""
+    """Bring back what is lost, normalize the inbox, heal; nothing where none of it is needed."""
+    if not (has_events or _are_pages_stale(vault)) or _is_refused(vault):
+        return []
     # Reading YAML costs 25 ms; mostly the inbox is empty and git has not moved.
     from cortex.operations.upkeep import heal, normalize, restore_lost  # noqa: PLC0415
 
