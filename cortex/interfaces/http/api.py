@@ -25,13 +25,7 @@ from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.cli import hint as hints, render
 from cortex.interfaces.declare import declaration_of, load_verb, refuse_unknown
 from cortex.interfaces.http.guard import BodyTooLargeError, error_body
-from cortex.interfaces.http.routes import (
-    EDGE_PATH,
-    Route,
-    declare,
-    given_to_verb,
-    whole_declaration,
-)
+from cortex.interfaces.http.routes import EDGE_PATH, Route, declare, whole_declaration
 from cortex.vault import user_settings
 
 BODY_METHODS = ("POST", "PUT")
@@ -71,7 +65,8 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
     for one in declared.parameters:
         if one.required and values.get(one.label) == "":
             raise InvalidInputError(f"{one.label} is empty", "it has to say something")
-    given = given_to_verb(route, declared, values)
+    names = {one.label: one.name for one in declared.parameters}
+    given = {names[label]: value for label, value in values.items()} | dict(route.fixed)
     if route.path == EDGE_PATH:
         given = _edge_of(str(given.pop("id"))) | given
     if given.get("hard") in (True, "true") and not user_settings.allows_hard_delete():

@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cortex.core import __version__
+from cortex.core.model.problem import NotFoundError
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.call import Request
 from cortex.interfaces.http import api, ics, note_html, openapi, plots
@@ -52,6 +53,7 @@ PREVIEW_HEADER = (
     "cortex-preview"  # of a search that goes on with every key, which is no use of a note
 )
 _PUBLIC = ("/", "/health", "/openapi.json", "/favicon.ico", LOGIN_PATH)
+_ADDRESSES_HINT = "/openapi.json lists the addresses"
 _CALENDAR, _ACTIONS = (Route(VERBS_PATH, "GET", one) for one in ("calendar", "actions"))
 _SHOW = Route(VERBS_PATH, "GET", "show", {"id": "note"})
 _Handler = Callable[[HttpRequest], Awaitable[Response]]
@@ -69,24 +71,18 @@ class Site(NamedTuple):
 
 
 class _Address:
-    """A handler for whatever method: it refuses one itself, and so says which there are."""
+    """A handler for whatever method: it refuses one itself, and so says which there are. What it raises
+    is answered as an error."""
 
     def __init__(self, handle: _Handler) -> None:
         self._handle = handle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._handle(HttpRequest(scope, receive))
+        try:
+            response = await self._handle(HttpRequest(scope, receive))
+        except Exception as error:  # noqa: BLE001  the server lives on
+            response = api.answer_error(error)
         await response(scope, receive, send)
-
-
-class _Whole:
-    """An application as what answers at one address."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
 
 def make_app(site: Site, tools: ToolServer) -> ASGIApp:
@@ -125,7 +121,7 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
     addresses.append(Mount("/page", GZipMiddleware(StaticFiles(directory=PAGE_FOLDER), 500)))
     mcp = _mcp_app(tools)
     if mcp is not None:
-        addresses.append(HttpRoute(MCP_PATH, _Whole(mcp)))
+        addresses.append(HttpRoute(MCP_PATH, mcp))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -158,19 +154,16 @@ def _by_method(methods: dict[str, Route], call: _Call, vault: Vault) -> _Handler
         route = methods.get(method)
         if route is None:
             return _not_allowed(methods)
-        try:
-            values = await api.read_values(request, route)
-            version = request.headers.get("if-match", "*")  # any
-            if version.strip() != "*" and method == "PUT":
-                values["version"] = version.strip().removeprefix("W/").strip('"')
-            is_preview = method == "GET" and PREVIEW_HEADER in request.headers
-            asker = "page" if PAGE_KEY in request.scope else "http"
-            last_seen = request.headers.get("last-event-id", "") if route.is_stream else ""
-            if last_seen.isascii() and last_seen.isdecimal():
-                values["from"] = str(int(last_seen[:9]) + 1)
-            content = await call(route, values, PREVIEW if is_preview else asker)
-        except Exception as error:  # noqa: BLE001  the server lives on
-            return api.answer_error(error)
+        values = await api.read_values(request, route)
+        version = request.headers.get("if-match", "*")  # any
+        if version.strip() != "*" and method == "PUT":
+            values["version"] = version.strip().removeprefix("W/").strip('"')
+        is_preview = method == "GET" and PREVIEW_HEADER in request.headers
+        asker = "page" if PAGE_KEY in request.scope else "http"
+        last_seen = request.headers.get("last-event-id", "") if route.is_stream else ""
+        if last_seen.isascii() and last_seen.isdecimal():
+            values["from"] = str(int(last_seen[:9]) + 1)
+        content = await call(route, values, PREVIEW if is_preview else asker)
         if route.is_stream:
             return answer_run(vault, lambda given: call(route, values | given), content)
         headers = {"etag": f'"{content["version"]}"'} if content.get("version") else {}
@@ -227,11 +220,8 @@ async def _server(site: Site, secrets: Secrets, _request: HttpRequest) -> Respon
 async def _rendered(call: _Call, route: Route, field: str, request: HttpRequest) -> Response:
     """A note as `show` answers it, with its properties and its text as HTML; a run with its result as HTML."""
     render = note_html.render_note if route is _SHOW else note_html.render_text
-    try:
-        shown = await call(route, {"id": request.path_params["id"]})
-        parts = await anyio.to_thread.run_sync(render, shown[field])
-    except Exception as error:  # noqa: BLE001  the server lives on
-        return api.answer_error(error)
+    shown = await call(route, {"id": request.path_params["id"]})
+    parts = await anyio.to_thread.run_sync(render, shown[field])
     return api.answer_json({**shown, **parts})
 
 
@@ -239,35 +229,23 @@ async def _plot(call: _Call, request: HttpRequest) -> Response:
     """A small picture of what the verb `calendar` answers."""
     draw = plots.PLOTS.get(request.path_params["name"])
     if draw is None:
-        raise HTTPException(404, f"plots: {', '.join(plots.PLOTS)}")
-    try:
-        svg = draw(await call(_CALENDAR, {"since": "1y"}))
-    except Exception as error:  # noqa: BLE001  the server lives on
-        return api.answer_error(error)
-    return Response(svg, media_type="image/svg+xml")
+        raise NotFoundError(f"plots: {', '.join(plots.PLOTS)}", _ADDRESSES_HINT)
+    return Response(draw(await call(_CALENDAR, {"since": "1y"})), media_type="image/svg+xml")
 
 
 async def _calendar(call: _Call, _request: HttpRequest) -> Response:
     """The open actions that have a day, for a calendar program."""
-    try:
-        answer = await call(_ACTIONS, {"number": 1000})
-    except Exception as error:  # noqa: BLE001  the server lives on
-        return api.answer_error(error)
+    answer = await call(_ACTIONS, {"number": 1000})
     return Response(ics.calendar_of(answer["hits"]), media_type="text/calendar")
 
 
 async def _login(site: Site, secrets: Secrets, request: HttpRequest) -> Response:
     """Take a one-time code for the cookie of a browser."""
-    try:
-        if is_of_another_user(request.scope, site.port, site.names):
-            raise api.ForbiddenError(
-                "another user of this machine asks", "their own memory is theirs"
-            )
-        code = (await api.read_body(request)).get("code")
-        if not (isinstance(code, str) and secrets.take_code(code)):
-            raise api.ForbiddenError("this code is used or too old", "cortex web makes another one")
-    except Exception as error:  # noqa: BLE001  the server lives on
-        return api.answer_error(error)
+    if is_of_another_user(request.scope, site.port, site.names):
+        raise api.ForbiddenError("another user of this machine asks", "their own memory is theirs")
+    code = (await api.read_body(request)).get("code")
+    if not (isinstance(code, str) and secrets.take_code(code)):
+        raise api.ForbiddenError("this code is used or too old", "cortex web makes another one")
     answer = api.answer_json({"status": "ok"})
     answer.set_cookie(
         cookie_name(site.port), secrets.issue("cookie", COOKIE_SECONDS), max_age=COOKIE_SECONDS, httponly=True,
@@ -299,7 +277,7 @@ def _mcp_app(tools: ToolServer) -> Starlette | None:
 
 async def _http_error(_request: HttpRequest, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    hint = "/openapi.json lists the addresses" if error.status_code == 404 else ""
+    hint = _ADDRESSES_HINT if error.status_code == 404 else ""
     body = error_body(str(error.detail), hint)
     return Response(body, error.status_code, error.headers, "application/json")
 

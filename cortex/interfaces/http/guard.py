@@ -12,10 +12,10 @@ import hmac
 import json
 import os
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 1024 * 1024
-_TOO_LARGE = f"a body has at most {MAX_BODY_BYTES:,} bytes"
 COOKIE_SECONDS, CODE_SECONDS = 30 * 24 * 3600, 120
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PAGE_KEY = "cortex.page"  # of a scope: a browser asks, so what it saves is a person's
@@ -107,14 +106,14 @@ class Doors(NamedTuple):
         found = _HOST_RE.fullmatch(host) if scheme == "http" else None
         return found is not None and found[2] == str(self.port) and self.knows_host(host)
 
-    def is_public(self, path: str) -> bool:
-        return path in self.public or path.startswith(self.public_folders)
-
 
 class _Refusal(NamedTuple):
     status: int
     message: str
     hint: str
+
+
+_BODY_TOO_LARGE = _Refusal(413, f"a body has at most {MAX_BODY_BYTES:,} bytes", "send less at once")
 
 
 class Guard:
@@ -138,18 +137,18 @@ class Guard:
 
         refusal = self._refusal(scope)
         if refusal is None:
-            bounded = _bounded(receive)
             try:
-                await self._app(scope, bounded, answer)
+                await self._app(scope, _bounded(receive), answer)
             except BodyTooLargeError:
-                await refuse(answer, _Refusal(413, _TOO_LARGE, "send less at once"))
-            return
-        await refuse(answer, refusal)
+                refusal = _BODY_TOO_LARGE
+        if refusal:
+            await refuse(answer, refusal)
 
     def _refusal(self, scope: Scope) -> _Refusal | None:
         """Why a request may not go on; None for one that may."""
-        headers = Headers(scope=scope)
-        if (foreign := self._refuse_strangers(headers)) or self._doors.is_public(scope["path"]):
+        headers, path, doors = Headers(scope=scope), scope["path"], self._doors
+        is_public = path in doors.public or path.startswith(doors.public_folders)
+        if (foreign := self._refuse_strangers(headers)) or is_public:
             return foreign
         return self._refuse_unknown(scope, headers)
 
@@ -163,7 +162,7 @@ class Guard:
             hint = "open the page of this server"
             return _Refusal(403, "another site's page may not ask here", hint)
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-            return _Refusal(413, _TOO_LARGE, "send less at once")
+            return _BODY_TOO_LARGE
         return None
 
     def _refuse_unknown(self, scope: Scope, headers: Headers) -> _Refusal | None:
@@ -173,7 +172,7 @@ class Guard:
         has_token = bearer[:7].lower() == "bearer " and self._secrets.is_token(bearer[7:].strip())
         if has_token or (path == doors.calendar and self._opens_calendar(query)):
             return None
-        cookie = _cookies(headers).get(cookie_name(doors.port), "")
+        cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(doors.port), "")
         if path == doors.mcp or not self._secrets.holds("cookie", cookie):
             hint = "cortex web opens the page; a program sends Authorization: Bearer TOKEN"
             return _Refusal(401, "this needs the token", hint)
@@ -206,7 +205,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MAX_BODY_BYTES:
-            raise BodyTooLargeError(_TOO_LARGE, "send less at once")
+            raise BodyTooLargeError(*_BODY_TOO_LARGE[1:])
         return message
 
     return bounded
@@ -250,10 +249,3 @@ def is_of_another_user(scope: Scope, port: int, names: tuple[str, ...]) -> bool:
 def cookie_name(port: int) -> str:
     """The cookie of this server: cookies know no ports."""
     return f"cortex_{port}"
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    pairs: Iterable[tuple[str, str, str]] = (
-        one.strip().partition("=") for one in headers.get("cookie", "").split(";")
-    )
-    return {name: value for name, _, value in pairs}

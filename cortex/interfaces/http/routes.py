@@ -6,7 +6,6 @@ import os
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -66,18 +65,17 @@ def methods_by_path() -> dict[str, dict[str, Route]]:
 
 def declare(route: Route) -> Declaration:
     """The verb's declaration with the parameters of the route alone, each labelled as a request calls it."""
-    declared = for_servers(declaration_of(load_verb(route.verb)))
-    labels = {name: label for label, name in route.rename.items()}
+    whole = whole_declaration(route)
     own = [
-        one._replace(label=labels.get(one.name, one.name))
-        for one in declared.parameters
+        one
+        for one in whole.parameters
         if one.name not in route.fixed and (not route.only or one.name in route.only)
     ]
     if route.path == EDGE_PATH:
         own = [Parameter("id", str, None, False, "FROM~KIND~TO", required=True, label="id")]
     own = [one._replace(required=one.required or one.label in route.path_names) for one in own]
     own += [pages.CURSOR] if route.verb in pages.MAX_NOTES else []
-    return declared._replace(parameters=tuple(own))
+    return whole._replace(parameters=tuple(own))
 
 
 def whole_declaration(route: Route) -> Declaration:
@@ -87,9 +85,3 @@ def whole_declaration(route: Route) -> Declaration:
     labels = {name: label for label, name in route.rename.items()}
     own = (one._replace(label=labels.get(one.name, one.name)) for one in whole.parameters)
     return whole._replace(parameters=tuple(own))
-
-
-def given_to_verb(route: Route, declared: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The verb's own names of what a request gives, with what is fixed."""
-    names = {one.label: one.name for one in declared.parameters}
-    return {names[label]: value for label, value in values.items()} | dict(route.fixed)
