@@ -16,20 +16,8 @@ from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
 
 FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
-# The modules that render answers, and whose; what is not named here is in `render_records`.
-_RENDERERS = {
-    "render_agents": ("agents", "trust"),
-    "render_care": (
-        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "review", "status", "sync", "upgrade",
-    ),
-    "render_find": (
-        "actions", "backlinks", "calendar", "changes", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
-        "timeline", "topic",
-    ),
-    "render_exchange": ("export", "import"),
-    "render_runs": ("costs", "run", "tick"),
-    "render_sessions": ("brief", "context", "distill", "extract", "origin", "reflect", "session", "transcript"),
-}  # fmt: skip
+# Rooms of verbs whose answers another room's module renders: of `operations/find` that is `render_find`.
+_RENDERED_WITH = {"distill": "sessions", "projects": "records", "share": "care", "upkeep": "care"}
 _TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
     "completion": lambda answer: answer.script.splitlines(),
     "tui": lambda _answer: (),  # the person has seen it
@@ -130,14 +118,14 @@ def exit_code(verb: str, answer: Any) -> int:
 
 
 def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
-    """The function named like the verb; `change_lines` where there is none."""
+    """The function named like the verb, in the module of its room; `change_lines` where there is none."""
     module, function = VERBS[verb]
     if verb in _TEXT_OF_VERB:
         return _TEXT_OF_VERB[verb]
     if not module.startswith("operations."):
         return lambda answer: map(escape, answer.lines())
-    name = next((name for name, verbs in _RENDERERS.items() if verb in verbs), "render_records")
-    renderers = import_module(f"cortex.interfaces.cli.{name}")
+    room = module.split(".")[1]
+    renderers = import_module(f"cortex.interfaces.cli.render_{_RENDERED_WITH.get(room, room)}")
     renderer: Callable[[Any], Iterable[str]] = getattr(renderers, function, text.change_lines)
     return renderer
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Any
 
 from cortex.core.text.strings import cortex_command, format_count
@@ -21,11 +23,12 @@ from cortex.interfaces.cli.text import (
     path,
     path_lines,
     problem_lines,
+    section,
     short_path,
     undo_lines,
     yellow,
 )
-from cortex.interfaces.cli.view import DIM, OFF
+from cortex.interfaces.cli.view import DIM, FIGURES_MARK, OFF, PICTURE_MARK
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.foreign_settings import agent_settings_notice
 
@@ -51,7 +54,8 @@ _OUTCOME_TEXTS = {
     "removed": "taken out, and with it the file",
     "not there": "is not in",
 }
-_MAX_PATHS = 5
+_MAX_PATHS, _MAX_ERASED = 5, 10
+_ERASED_KINDS = {"file": "other file", "state": "private file"}
 
 
 def init(answer: Any) -> Iterable[str]:
@@ -411,3 +415,78 @@ def git(answer: Any) -> Iterable[str]:
         if answer.attributes == "ok":
             yield "git's attributes file names them"
     yield from problem_lines(answer.problems)
+
+
+def calendar(answer: Any) -> Iterable[str]:
+    """The last half year as a drawing, or its weeks in numbers; then the totals."""
+    counts = {day.date: sum(day[1:]) for day in answer.days}
+    mondays = (date.fromisoformat(week.date) for week in answer.weeks[-26:])
+    weeks = [[(one + timedelta(days=at)).isoformat() for at in range(7)] for one in mondays]
+    shown = [week for week in weeks if not counts.keys().isdisjoint(week)]
+    if shown:
+        yield from (f"{PICTURE_MARK}{line}" for line in _heatmap(counts, weeks, answer.until))
+        yield f"{FIGURES_MARK}{dim('week of     Mon   Tue   Wed   Thu   Fri   Sat   Sun')}"
+    for week in shown:
+        numbers = (f"{counts.get(day, '·'):>6}" for day in week)
+        yield f"{FIGURES_MARK}{week[0]}{''.join(numbers)}"
+    captured, decided, opened, done = (sum(day[at] for day in answer.days) for at in (1, 2, 3, 4))
+    both = format_counts((captured, "capture"), (decided, "decision"), (opened, "action"))
+    left = answer.weeks[-1].open if answer.weeks else 0
+    yield from ("",) if shown else ()
+    yield f"since {answer.since}: {both} opened, {done:,} done; {left:,} open now"
+    used = (
+        note_row(one.hit, f"{one.uses:>5}×", one.hit.type or "note", name_of(one.hit))
+        for one in answer.used
+    )
+    yield from section(f"\n{dim('used most')}", used)
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iterable[str]:
+    """A column for each week, a row for each day of it; the darker, the more of the other days with
+    something have less."""
+    ordered = sorted(counts[day] for week in weeks for day in week if day in counts)
+    limits, months = [ordered[len(ordered) * part // 4] for part in (1, 2, 3)], ""
+    for at, (monday, *_) in enumerate(weeks):
+        if (monday[8:] <= "07" or not at) and 2 * at >= len(months):
+            months = f"{months:<{2 * at}}{date.fromisoformat(monday):%b} "
+    yield f"    {dim(months.rstrip())}"
+    shades, names = ("░░", "▒▒", "▓▓", "██"), ("Mon", "", "Wed", "", "Fri", "", "Sun")
+    for name, *days in zip(names, *weeks, strict=True):
+        shown = [counts.get(day, 0) for day in days if day <= today]
+        cells = (shades[bisect(limits, count)] if count else "· " for count in shown)
+        yield f"{dim(f'{name:<3}')} {''.join(cells)}"
+
+
+def erase(answer: Any) -> Iterable[str]:
+    kinds: dict[str, list[Any]] = {}
+    for place in answer.places:
+        kinds.setdefault(_ERASED_KINDS.get(place.kind, place.kind), []).append(place)
+    git = {kind: kinds.pop(kind)[0].number for kind in [*kinds] if kind.startswith("git ")}
+    if kinds:
+        counts = format_counts(*((len(places), kind) for kind, places in kinds.items()))
+        yield f"{'erased from' if answer.done else 'found in'} {counts}"
+    for kind, places in kinds.items() if not answer.done else ():
+        yield from (f"  {kind}: {path(place.where)}" for place in places[:_MAX_ERASED])
+        if (more := len(places) - _MAX_ERASED) > 0:
+            yield f"  {kind}: {more} more, which --json lists"
+    if git and not answer.done:
+        objects = format_count(git.pop("git object"), "object")
+        yield f"found in {objects} of git, which --history rewrites"
+        yield from (f"  in {kind[4:]}: {number}" for kind, number in git.items())
+    if answer.rewritten:
+        yield f"rewrote git's history: {format_count(answer.rewritten, 'ref')}"
+    yield from section(
+        "the remote keeps it until you run:", (f"  {escape(one)}" for one in answer.commands)
+    )
+    yield from section("what still holds it:", (f"  {escape(one)}" for one in answer.left))
+    if answer.places and answer.hint and not answer.commands:
+        yield "to erase it there, too:" if answer.done else "nothing was changed; to erase it:"
+    yield from hint_lines(answer)
+    yield from problem_lines(answer.problems)
+
+
+def reset(answer: Any) -> Iterable[str]:
+    if not answer.places:
+        yield "index and pages were made anew"
+    yield from erase(answer)

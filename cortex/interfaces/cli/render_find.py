@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterable, Iterator
-from datetime import date, timedelta
 from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
@@ -28,11 +26,10 @@ from cortex.interfaces.cli.text import (
     note_row,
     path,
     problem_lines,
-    section,
     status_mark,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, DIM, FIGURES_MARK, LONG_LINE_MARK, OFF, PICTURE_MARK
+from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
@@ -120,47 +117,6 @@ def timeline(answer: Any) -> Iterable[str]:
         if is_focus:
             yield f"{LONG_LINE_MARK}    {escape(hit.snippet)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
-
-
-def calendar(answer: Any) -> Iterable[str]:
-    """The last half year as a drawing, or its weeks in numbers; then the totals."""
-    counts = {day.date: sum(day[1:]) for day in answer.days}
-    mondays = (date.fromisoformat(week.date) for week in answer.weeks[-26:])
-    weeks = [[(one + timedelta(days=at)).isoformat() for at in range(7)] for one in mondays]
-    shown = [week for week in weeks if not counts.keys().isdisjoint(week)]
-    if shown:
-        yield from (f"{PICTURE_MARK}{line}" for line in _heatmap(counts, weeks, answer.until))
-        yield f"{FIGURES_MARK}{dim('week of     Mon   Tue   Wed   Thu   Fri   Sat   Sun')}"
-    for week in shown:
-        numbers = (f"{counts.get(day, '·'):>6}" for day in week)
-        yield f"{FIGURES_MARK}{week[0]}{''.join(numbers)}"
-    captured, decided, opened, done = (sum(day[at] for day in answer.days) for at in (1, 2, 3, 4))
-    both = format_counts((captured, "capture"), (decided, "decision"), (opened, "action"))
-    left = answer.weeks[-1].open if answer.weeks else 0
-    yield from ("",) if shown else ()
-    yield f"since {answer.since}: {both} opened, {done:,} done; {left:,} open now"
-    used = (
-        note_row(one.hit, f"{one.uses:>5}×", one.hit.type or "note", name_of(one.hit))
-        for one in answer.used
-    )
-    yield from section(f"\n{dim('used most')}", used)
-    yield from problem_lines(answer.problems, MAX_PROBLEMS)
-
-
-def _heatmap(counts: dict[str, int], weeks: list[list[str]], today: str) -> Iterable[str]:
-    """A column for each week, a row for each day of it; the darker, the more of the other days with
-    something have less."""
-    ordered = sorted(counts[day] for week in weeks for day in week if day in counts)
-    limits, months = [ordered[len(ordered) * part // 4] for part in (1, 2, 3)], ""
-    for at, (monday, *_) in enumerate(weeks):
-        if (monday[8:] <= "07" or not at) and 2 * at >= len(months):
-            months = f"{months:<{2 * at}}{date.fromisoformat(monday):%b} "
-    yield f"    {dim(months.rstrip())}"
-    shades, names = ("░░", "▒▒", "▓▓", "██"), ("Mon", "", "Wed", "", "Fri", "", "Sun")
-    for name, *days in zip(names, *weeks, strict=True):
-        shown = [counts.get(day, 0) for day in days if day <= today]
-        cells = (shades[bisect(limits, count)] if count else "· " for count in shown)
-        yield f"{dim(f'{name:<3}')} {''.join(cells)}"
 
 
 def changes(answer: Any) -> Iterable[str]:
@@ -429,3 +385,7 @@ def _plan_lines(plan: Any) -> Iterable[str]:
     yield f"{bold(note.title)}  {count}  {dim(note.project, plan.branch, name_of(note))}"
     for step in plan.steps:
         yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"
+
+
+def edit(answer: Any) -> Iterable[str]:
+    yield f"edited: {path(answer.file)}" if answer.opened else escape(answer.file)

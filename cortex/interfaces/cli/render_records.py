@@ -28,7 +28,6 @@ from cortex.interfaces.cli.text import (
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_LISTED = 10
-_ERASED_KINDS = {"file": "other file", "state": "private file"}
 # action -> what happens, before and after it is done; the same for the line in cortex.toml
 _MERGE_PHRASES = {
     "merge": ("would become", "became", "would be written into", "was written into"),
@@ -113,10 +112,6 @@ def _saved_lines(answer: Any) -> Iterable[str]:
     yield from _opposite_lines(answer)
 
 
-def edit(answer: Any) -> Iterable[str]:
-    yield f"edited: {path(answer.file)}" if answer.opened else escape(answer.file)
-
-
 def restore(answer: Any) -> Iterable[str]:
     for hit in answer.hits:
         yield from outcome_lines(hit)
@@ -133,40 +128,6 @@ def archive(answer: Any) -> Iterable[str]:
         yield f"  {escape(hit.id)}  {bold(hit.title)}  {dim(path(hit.file))}"
     yield from hint_lines(answer)
     yield from problem_lines(answer.problems)
-
-
-def erase(answer: Any) -> Iterable[str]:
-    kinds: dict[str, list[Any]] = {}
-    for place in answer.places:
-        kinds.setdefault(_ERASED_KINDS.get(place.kind, place.kind), []).append(place)
-    git = {kind: kinds.pop(kind)[0].number for kind in [*kinds] if kind.startswith("git ")}
-    if kinds:
-        counts = format_counts(*((len(places), kind) for kind, places in kinds.items()))
-        yield f"{'erased from' if answer.done else 'found in'} {counts}"
-    for kind, places in kinds.items() if not answer.done else ():
-        yield from (f"  {kind}: {path(place.where)}" for place in places[:_MAX_LISTED])
-        if (more := len(places) - _MAX_LISTED) > 0:
-            yield f"  {kind}: {more} more, which --json lists"
-    if git and not answer.done:
-        objects = format_count(git.pop("git object"), "object")
-        yield f"found in {objects} of git, which --history rewrites"
-        yield from (f"  in {kind[4:]}: {number}" for kind, number in git.items())
-    if answer.rewritten:
-        yield f"rewrote git's history: {format_count(answer.rewritten, 'ref')}"
-    yield from section(
-        "the remote keeps it until you run:", (f"  {escape(one)}" for one in answer.commands)
-    )
-    yield from section("what still holds it:", (f"  {escape(one)}" for one in answer.left))
-    if answer.places and answer.hint and not answer.commands:
-        yield "to erase it there, too:" if answer.done else "nothing was changed; to erase it:"
-    yield from hint_lines(answer)
-    yield from problem_lines(answer.problems)
-
-
-def reset(answer: Any) -> Iterable[str]:
-    if not answer.places:
-        yield "index and pages were made anew"
-    yield from erase(answer)
 
 
 def relate(answer: Any) -> Iterable[str]:
