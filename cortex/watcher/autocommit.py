@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from cortex.core.text.value import NamedTuple
 from cortex.vault.git.changes import UncommittedChange
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
 _MAX_READ_BYTES = 4 * 1024 * 1024
 
 
-class CommitCandidates(NamedTuple):
-    """The changes of a vault: ready to commit, and still being written."""
-
-    ready: tuple[UncommittedChange, ...]
-    recent: tuple[UncommittedChange, ...]
-
-
 def classify_changes(
     root: str, changed: Iterable[UncommittedChange], now: float
-) -> CommitCandidates:
-    """Look when every changed file was written, as it lies there at `now` (seconds since the epoch)."""
+) -> tuple[list[UncommittedChange], list[UncommittedChange]]:
+    """The changes that are ready to be committed, and those of files that somebody is still writing, as
+    they lie there at `now` (seconds since the epoch)."""
     ready: list[UncommittedChange] = []
     recent: list[UncommittedChange] = []
     for change in changed:
@@ -34,7 +27,7 @@ def classify_changes(
         except OSError:
             is_recent = not is_gone  # gone since git looked
         (recent if is_recent else ready).append(change)
-    return CommitCandidates(tuple(ready), tuple(recent))
+    return ready, recent
 
 
 def _is_recent(status: os.stat_result, now: float) -> bool:

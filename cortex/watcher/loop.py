@@ -332,15 +332,15 @@ class WatcherLoop:
             self._commit_retry_at = time.monotonic() + _GATE_RETRY_SECONDS
             return
         recover_interrupted_merge(root)
-        done = autocommit.classify_changes(root, changes.list_changes(root), time.time())
-        if done.recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
+        ready, recent = autocommit.classify_changes(root, changes.list_changes(root), time.time())
+        if recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
-        kept = commit.commit_changes(root, done.ready)
+        kept = commit.commit_changes(root, ready)
         blocked = (*kept.problems, *kept.withheld, *kept.refused)[:_MAX_BLOCKED_SHOWN]
         self.blocked = tuple(f"{one.where}: {one.message}" for one in blocked)
         self._uncommitted.clear()
-        if done.recent:
+        if recent:
             self._uncommitted.notify()
 
     def _commit_status(self) -> tuple[str, int]:
