@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
@@ -26,60 +26,56 @@ _RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-([a-z2-7]{6})")
 _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
 
 
-class MissingTargetReport(NamedTuple):
-    """What the catalogue knows of missing targets."""
+class MissingLinks(NamedTuple):
+    """The links of one note to one missing target, and what the catalogue knows of it; of people's own
+    notes the links of all."""
 
-    # Of one note and one target each; in people's own notes of one target.
-    groups: tuple[tuple[MissingTarget, ...], ...]
-    event_by_key: Mapping[str, str]  # key -> the event that its record came from
-    similar_name_by_key: Mapping[str, str]  # key -> a name that is like it
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the targets that get a problem each."""
-        return list(dict.fromkeys(group[0].edge.key for group in self.groups[:MAX_PROBLEMS]))
+    links: tuple[MissingTarget, ...]
+    event: str  # that its record came from
+    near: str  # a name that is like it
 
 
-def report_missing_targets(
+def group_missing_targets(
     catalogue: Catalogue, links: Iterable[MissingTarget]
-) -> MissingTargetReport:
-    """Links whose target does not exist, grouped by note and target, with what the catalogue knows
-    of each target."""
-    links_by_target: dict[tuple[int, str], list[MissingTarget]] = {}
+) -> list[MissingLinks]:
+    """Links whose target does not exist, grouped by note and target, those of people's own notes last."""
+    groups: dict[tuple[int, str], list[MissingTarget]] = {}
     for link in links:
         number = 0 if _is_own(link) else link.note.number
-        links_by_target.setdefault((number, link.edge.key), []).append(link)
-    ordered = sorted(links_by_target.items(), key=lambda one: not one[0][0])
-    groups = MissingTargetReport(tuple(tuple(some) for _, some in ordered), {}, {})
-    own = {group[0].edge.key for group in groups.groups if _is_own(group[0])}
-    similar_names = {
-        key: _most_similar_name(catalogue, key, is_own=key in own)
-        for key in groups.keys[:_MAX_GUESSES]
+        groups.setdefault((number, link.edge.key), []).append(link)
+    ordered = sorted(groups.items(), key=lambda one: not one[0][0])
+    own = {key for (number, key), _ in ordered if not number}
+    keys = list(dict.fromkeys(key for (_, key), _ in ordered[:MAX_PROBLEMS]))
+    names = {
+        key: _most_similar_name(catalogue, key, is_own=key in own) for key in keys[:_MAX_GUESSES]
     }
-    event_by_key = _source_events(catalogue, groups.keys)
-    return groups._replace(event_by_key=event_by_key, similar_name_by_key=similar_names)
+    events = _source_events(catalogue, keys)
+    return [
+        MissingLinks(tuple(some), events.get(key, ""), names.get(key, ""))
+        for (_, key), some in ordered
+    ]
 
 
-def problems_of_report(
-    known: MissingTargetReport, former: Mapping[str, tuple[str, str]]
+def missing_target_problems(
+    groups: Iterable[MissingLinks], former: Mapping[str, tuple[str, str]]
 ) -> tuple[list[Problem], int]:
     """A problem for each target that a note misses, at most `MAX_PROBLEMS`, and one that counts the
     rest; and how many links of people's own lead to what was no note yet. `former` has by a key how
     its file went, and the path that it has now."""
-    removed = {key: how for key, (how, path) in former.items() if not path}
-    renamed = {key: f"./{path}" for key, (_, path) in former.items() if path}
-    tables = removed, known.event_by_key, {**known.similar_name_by_key, **renamed}
-
-    def known_of(group: Sequence[MissingTarget]) -> list[str]:
-        return [table.get(group[0].edge.key, "") for table in tables]
-
-    told = [one for one in known.groups if not _is_own(one[0]) or any(known_of(one))]
-    problems = [_make_problem(one, *known_of(one)) for one in told[:MAX_PROBLEMS]]
+    told, unwritten = list[tuple[MissingLinks, str]](), 0
+    for group in groups:
+        removed, path = former.get(group.links[0].edge.key, ("", ""))
+        one = (group._replace(near=f"./{path}"), "") if path else (group, removed)
+        if _is_own(group.links[0]) and not (one[0].near or group.event or removed):
+            unwritten += len(group.links)
+        else:
+            told.append(one)
+    problems = [_make_problem(*one) for one in told[:MAX_PROBLEMS]]
     if more := len(told) - len(problems):
         links = f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there"
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(Problem(told[MAX_PROBLEMS][0].note.path, links, hint))
-    return problems, sum(map(len, known.groups)) - sum(map(len, told))
+        problems.append(Problem(told[MAX_PROBLEMS][0].links[0].note.path, links, hint))
+    return problems, unwritten
 
 
 def _is_own(link: MissingTarget) -> bool:
@@ -87,10 +83,11 @@ def _is_own(link: MissingTarget) -> bool:
     return link.note.id == link.note.path and link.edge.kind == LINK_KIND
 
 
-def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
+def _make_problem(missing: MissingLinks, removed: str) -> Problem:
     """The problem of one missing target in one note, and its remedies."""
-    note, first = group[0]
-    is_as_written = "/" in first.target or _is_own(group[0])
+    group, event, near = missing
+    (note, first), is_own = group[0], _is_own(group[0])
+    is_as_written = "/" in first.target or is_own
     target = first.target if is_as_written else basename_key(first.target)
     kinds = list(dict.fromkeys(one.kind for _, one in group if one.kind != LINK_KIND))
     links = [str(one.line) for _, one in group if one.kind == LINK_KIND]
@@ -100,7 +97,7 @@ def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near
     else:
         # As a link in markdown has it.
         name = first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
-        more = f", as {len(group) - 1} more do" if len(group) > 1 and _is_own(group[0]) else ""
+        more = f", as {len(group) - 1} more do" if len(group) > 1 and is_own else ""
         said = f"links to {name}, and there is no such note{more}"
     known = [
         f"its file was removed {removed}" if removed else "",
@@ -109,7 +106,7 @@ def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near
     ]
     ways = [
         f"{cortex_command('restore', target)} brings it back"
-        if event or (removed and not _is_own(group[0]))
+        if event or (removed and not is_own)
         else "",
         f"{cortex_command('show', event)} shows its text" if event else "",
         f"{cortex_command('mv', target, near)} changes every link" if near else "",

@@ -19,7 +19,7 @@ from cortex.hosts import mcp_settings, settings_file
 from cortex.index import missing_targets
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph, list_candidates
-from cortex.index.missing_targets import MissingTargetReport
+from cortex.index.missing_targets import MissingLinks
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import project_root
@@ -98,7 +98,7 @@ def doctor(
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]
 
-    def examine(index: IndexSession) -> tuple[DoctorResult, MissingTargetReport, set[str]]:
+    def examine(index: IndexSession) -> tuple[DoctorResult, list[MissingLinks], set[str]]:
         renamed = name_problems(vault, index.catalogue, caller.cwd)
         reported = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
         problems = (*renamed, *note_problems(vault, index, caller.now, reported))
@@ -113,8 +113,8 @@ def doctor(
     is_told = any(f"{one.where}/".startswith(".git/") for one in around)
     if not is_told and not checkout.find_fault(vault.root)[0]:
         gone = find_missing_records(vault.root, ids)[:MAX_LISTED]
-    former = _former_names(vault.root) if missing.groups else {}
-    links, unwritten = missing_targets.problems_of_report(missing, former)
+    former = _former_names(vault.root) if missing else {}
+    links, unwritten = missing_targets.missing_target_problems(missing, former)
     return examined._replace(
         unwritten=unwritten,
         problems=(*failed, *around, *examined.problems, *gone, *links),
@@ -123,7 +123,7 @@ def doctor(
     )
 
 
-def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
+def find_broken_links(root: str, index: IndexSession) -> list[MissingLinks]:
     """Every relation and link whose target is no note."""
     missing = LinkGraph(index.catalogue).list_missing_targets()
     if missing:  # what the settings leave out of search is a note all the same
@@ -133,7 +133,7 @@ def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
             for one in missing
             if not names.resolve(one.edge.target, os.path.dirname(one.note.path))
         ]
-    return missing_targets.report_missing_targets(index.catalogue, missing)
+    return missing_targets.group_missing_targets(index.catalogue, missing)
 
 
 def _former_names(root: str) -> dict[str, tuple[str, str]]:
