@@ -127,7 +127,7 @@ def _most_similar_name(catalogue: Catalogue, key: str, *, is_own: bool) -> str:
     if len(called := catalogue.rows_by_number(catalogue.notes_called(key))) == 1:
         return f"./{next(iter(called.values())).path}"
     for begin in (key[: len(key) // 2], key[:3]):
-        names = catalogue.name_keys_from(begin, _MAX_COMPARED_NAMES)
+        names = catalogue.keys_from("name", begin, _MAX_COMPARED_NAMES)
         least = _MIN_OWN_SIMILARITY if is_own else _MIN_SIMILARITY
         if found := close_matches(key[:120], names, 1, least):
             figures = [[sign for sign in name if sign.isdigit()] for name in (key, *found)]

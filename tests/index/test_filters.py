@@ -188,7 +188,7 @@ def test_things_that_notes_name(catalogue) -> None:
     assert {one[1] for one in catalogue.mentions_of("run", "run")} == {"symbol"}
     assert {one[1] for one in catalogue.mentions_of("v1.2", "v1.2")} == {"version"}
     assert catalogue.mentions_of("a.py", "a.py", "url") == []
-    assert catalogue.entity_keys_from("sr", 5) == ["src/a.py"]
+    assert catalogue.keys_from("entity", "sr", 5) == ["src/a.py"]
     assert len(catalogue.entities_of([1])[1]) == 2
 
 

@@ -291,8 +291,8 @@ class Catalogue(Protocol):
         """The keys of all names, paths left out, each with the number of the note that is called
         so; -1 where several are."""
 
-    def name_keys_from(self, begin: str, limit: int) -> list[str]:
-        """Keys of names, paths left out, that begin so."""
+    def keys_from(self, of: Literal["name", "entity"], begin: str, limit: int) -> list[str]:
+        """Keys of names, paths left out, or of things that begin so."""
 
     def notes_called(self, name: str) -> dict[int, int]:
         """The notes, without events, that people call so: number -> 0 title, 1 file name, 2
@@ -328,9 +328,6 @@ class Catalogue(Protocol):
 
     def most_mentioned(self, kind: str = "") -> list[tuple[str, str, int]]:
         """Every thing that current notes name: kind, name, number of notes; the most named first."""
-
-    def entity_keys_from(self, begin: str, limit: int) -> list[str]:
-        """Keys of things that begin so."""
 
     # Likeness.
 

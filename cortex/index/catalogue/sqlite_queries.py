@@ -299,8 +299,9 @@ class SqliteQueries(SqliteNotes):
             found[key] = number if found.setdefault(key, number) == number else -1
         return found
 
-    def name_keys_from(self, begin: str, limit: int) -> list[str]:
-        query = "SELECT DISTINCT key FROM name WHERE key >= ? AND key < ? AND rank != 1 LIMIT ?"
+    def keys_from(self, of: Literal["name", "entity"], begin: str, limit: int) -> list[str]:
+        only = " AND rank != 1" if of == "name" else ""
+        query = f"SELECT DISTINCT key FROM {of} WHERE key >= ? AND key < ?{only} LIMIT ?"
         return [key for (key,) in self.select(query, (begin, begin + _END, limit))]
 
     def notes_called(self, name: str) -> dict[int, int]:
@@ -372,10 +373,6 @@ class SqliteQueries(SqliteNotes):
             " AND (? = '' OR kind = ?) GROUP BY kind, entity.key ORDER BY notes DESC, kind, entity.key"
         )
         return self.select(query, (kind, kind))
-
-    def entity_keys_from(self, begin: str, limit: int) -> list[str]:
-        query = "SELECT DISTINCT key FROM entity WHERE key >= ? AND key < ? LIMIT ?"
-        return [key for (key,) in self.select(query, (begin, begin + _END, limit))]
 
     # Likeness.
 

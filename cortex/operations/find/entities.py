@@ -144,7 +144,7 @@ def _find_mentions(
     listed = sorted(rows.values(), key=lambda row: (row.tier, -row.date, row.path))
     hint = ""
     if not listed:
-        keys = catalogue.entity_keys_from(folded[:2], _MAX_COMPARED_NAMES)
+        keys = catalogue.keys_from("entity", folded[:2], _MAX_COMPARED_NAMES)
         near = close_matches(folded[:120], keys)
         hint = did_you_mean(near, "cortex search finds any word of a note")
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
