@@ -7,14 +7,16 @@ An index holds documents, each a passage of a note, and where words stand. What 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Protocol, TypeAlias, TypeVar
 
 from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.problem import CortexError
 from cortex.core.ranking.note_score import SeriesOrder
 from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue import IndexDamaged
 
 FIELDS = ("body", "head", "context", "around")
 # A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
@@ -132,6 +134,20 @@ class IndexReader:
         while end < len(self.numbers) and self.numbers[end] == number:
             end += 1
         return range(begin, end)
+
+
+@contextmanager
+def damage_raised() -> Iterator[None]:
+    """Raise `IndexDamaged` for what an engine raises on an index that is damaged, or of a format that
+    it does not know: Whoosh anything at all, and a panic of tantivy is no Exception."""
+    try:
+        yield
+    except (CortexError, IndexDamaged):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
 class FulltextEngine(Protocol):

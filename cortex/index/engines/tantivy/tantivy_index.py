@@ -23,9 +23,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.model.problem import CortexError
 from cortex.core.ranking.query import MAX_KEYWORDS
-from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import engine
 from cortex.index.engines.analysis import GAP, joined_terms
 from cortex.index.engines.engine import FIELDS, Alternatives, Document, IndexReader, WantedNotes
@@ -260,20 +258,6 @@ def _counter(one: Alternatives) -> Callable[[bytes], int]:
     return count
 
 
-@contextmanager
-def _damage_raised() -> Iterator[None]:
-    """Raise `IndexDamaged` for what tantivy raises on an index that is damaged, or of a format that
-    it does not know: ValueError and OSError mostly, and a panic is no Exception."""
-    try:
-        yield
-    except (CortexError, IndexDamaged):
-        raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
-
-
 def build(
     folder: str,
     paths: Sequence[str],
@@ -285,7 +269,7 @@ def build(
     """Write an index into an empty folder, as `FulltextEngine` says; in one process, where tantivy
     has a thread of its own."""
     os.makedirs(folder, 0o700)
-    with _damage_raised():
+    with engine.damage_raised():
         writer = _open_writer(tantivy.Index(SCHEMA, folder), _BUILD_HEAP)
         for path in paths:
             documents, aside = load(path)
@@ -297,7 +281,7 @@ def build(
 
 def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
-    with _damage_raised():
+    with engine.damage_raised():
         writer = _open_writer(tantivy.Index.open(folder), _UPDATE_HEAP)
         for number in dropped:
             # By term it deletes nothing: tantivy-py takes the number for a signed one.
@@ -338,7 +322,7 @@ def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
 @contextmanager
 def open_reader(folder: str) -> Iterator[TantivyReader]:
     """As `FulltextEngine.open_reader`. A reader is kept until another index is written there."""
-    with _damage_raised():
+    with engine.damage_raised():
         status = os.stat(os.path.join(folder, "meta.json"))
         stamp = (status.st_mtime_ns, status.st_ino)
         known = _kept.pop(folder, None)

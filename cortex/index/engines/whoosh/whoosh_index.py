@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import engine
 from cortex.index.engines.engine import Alternatives, Document, IndexReader
 from cortex.index.engines.whoosh.postings import (
@@ -196,7 +195,7 @@ def build(
 def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
     import_parts("whoosh.writing")
-    try:
+    with engine.damage_raised():
         index = FileStorage(folder).open_index(schema=SCHEMA)
         writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
         gone = set(dropped)
@@ -208,19 +207,14 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         writer.segments += write_segments(folder, added)
         writer.commit()
         index.close()
-    except Exception as error:  # Whoosh raises anything at all on a damaged index
-        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
 @contextmanager
 def open_reader(folder: str) -> Iterator[WhooshReader]:
     """As `FulltextEngine.open_reader`; one thread at a time uses it. A process with `kept_indexes`
     keeps them open, and answers the next query in half the time."""
-    try:
-        with _open_or_kept(folder) as reader:
-            yield reader
-    except Exception as error:  # as above
-        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
+    with engine.damage_raised(), _open_or_kept(folder) as reader:
+        yield reader
 
 
 @contextmanager
