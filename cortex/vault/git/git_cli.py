@@ -58,11 +58,11 @@ class GitResult(NamedTuple):
 
 
 def run(
-    directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
-) -> bytes:
+    directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b"", extra: Mapping[str, str] | None = None
+) -> bytes:  # fmt: skip
     """The output of `git ARGUMENTS` run in `directory`. Raises `CortexError` if git is missing,
     fails, or takes longer than `timeout` seconds, after which it and its children are ended."""
-    result = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
+    result = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin, extra=extra)
     if result.code:
         raise command_error(_subcommand(arguments), result, directory)
     return result.stdout

@@ -90,11 +90,9 @@ def list_staged(root: str, index: str = "", *, intended: bool = True) -> list[St
     tree = "HEAD" if git_cli.has_commit(root) else empty_tree(root)
     flags = [] if intended else ["--ita-invisible-in-index"]  # without what `git add -N` named
     words = ["diff-index", "--cached", *flags, *RAW, "--no-renames", tree, "--"]
-    ran = git_cli.run_unchecked(root, words, extra={"GIT_INDEX_FILE": index} if index else None)
-    if ran.code:
-        raise git_cli.command_error("diff-index", ran, root)
+    output = git_cli.run(root, words, extra={"GIT_INDEX_FILE": index} if index else None)
     found = []
-    for one in list_raw(ran.stdout):
+    for one in list_raw(output):
         none = "0" * len(one.old_blob or one.new_blob)
         old = one.old_mode + b" " + (one.old_blob or none).encode()
         new = one.new_mode + b" " + (one.new_blob or none).encode()
