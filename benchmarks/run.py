@@ -94,7 +94,7 @@ def sizes(work: str) -> str:
             / 1e6
         )
         scan = min(
-            timed(lambda: file_scan.scan_vault(root, (), (), time.time_ns()))[0] for _ in range(5)
+            timed(lambda: file_scan.scan_vault(root, (), ()))[0] for _ in range(5)
         )
         subprocess.run(
             [sys.executable, "-m", "cortex", "rebuild"], cwd=root, check=True, capture_output=True

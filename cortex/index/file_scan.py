@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import TypeAlias
@@ -46,12 +47,12 @@ class Snapshot(NamedTuple):
 
 
 def scan_vault(
-    root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int, entering: Entering | None = None
-) -> Snapshot:  # fmt: skip
+    root: str, exclude: Collection[str], ignored: Iterable[str], entering: Entering | None = None
+) -> Snapshot:
     """Scan the vault; reads no file. `entering` gets each folder before it is listed. Skips dot-folders, links, what the patterns `exclude`
     match, and what is `ignored` (as git names it: folders end with a slash). A link or special
     file that is named like a note is a problem."""
-    scan = _Scan(root, exclude, frozenset(ignored), now_ns, entering)
+    scan = _Scan(root, exclude, frozenset(ignored), entering)
     waiting, listed = [""], list[str]()
     while waiting:
         listed.append(waiting.pop())
@@ -67,10 +68,14 @@ class _Scan:
     """The state of a scan."""
 
     def __init__(
-        self, root: str, exclude: Collection[str], ignored: frozenset[str], now_ns: int, entering: Entering | None
-    ) -> None:  # fmt: skip
-        self.root, self.ignored, self.now_ns = root, ignored, now_ns
-        self.entering = entering
+        self,
+        root: str,
+        exclude: Collection[str],
+        ignored: frozenset[str],
+        entering: Entering | None,
+    ) -> None:
+        self.root, self.ignored, self.entering = root, ignored, entering
+        self.now_ns = time.time_ns()  # to be compared with the stamps of the file system
         self.is_excluded = _exclude_matcher(exclude)
         self.template_folders = template_folders(root)
         self.stamps: dict[str, str] = {}

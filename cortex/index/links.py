@@ -7,7 +7,6 @@ when it is queried, for the queried notes only.
 from __future__ import annotations
 
 import os
-import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -185,7 +184,7 @@ class LinkGraph:
 def list_candidates(root: str, rows: Mapping[str, NoteRow]) -> list[LinkCandidate]:
     """Every file to which a link can lead, also what search leaves out, with the ids of `rows`."""
     ignored = git_cli.list_ignored(root) if checkout.is_in_repository(root) else ()
-    folders = file_scan.scan_vault(root, (), ignored, time.time_ns()).folders
+    folders = file_scan.scan_vault(root, (), ignored).folders
     listed = (f"{one}{name}" for one in folders for name in files.list_names(root, one[:-1]))
     paths = {*listed}.difference(one[:-1] for one in folders)
     return [LinkCandidate(0, one, rows[one].id if one in rows else one) for one in paths]

@@ -20,7 +20,7 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, IndexDamaged
-from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps
+from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault
 from cortex.index.state_file import (
     INDEX_FOLDER,
     KnownScan,
@@ -28,7 +28,6 @@ from cortex.index.state_file import (
     load_valid_state,
     open_catalogue,
     read_stamps,
-    scan_notes,
     state_path,
 )
 from cortex.vault import user_folders
@@ -160,7 +159,7 @@ def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | N
         nonlocal scanned
         literal = re.sub(r"([*?[])", r"[\1]", skip_folder)
         exclude = (*state.exclude, literal) if skip_folder else state.exclude
-        seen = scanned = scan_notes(vault.root, exclude, state.ignored, entering)
+        seen = scanned = scan_vault(vault.root, exclude, state.ignored, entering)
         if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
             return None
         return seen

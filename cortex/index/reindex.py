@@ -18,7 +18,7 @@ from cortex.core.ranking.note_score import context_words, series_key
 from cortex.index import state_file
 from cortex.index.catalogue import NoteSummary, WritableCatalogue, hash_content
 from cortex.index.engines.engine import Document
-from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
+from cortex.index.file_scan import TEMPLATE_MARK, Snapshot, scan_vault
 from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.note_summary import summarize_note
 from cortex.index.state_file import open_catalogue
@@ -68,7 +68,7 @@ class Reindexing:
             ):
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
-            seen = state_file.scan_notes(self.root, exclude, ignored)
+            seen = scan_vault(self.root, exclude, ignored)
         stamps_before = (
             state_file.decode_stamps(state_file.read_stamps(self.folder)) if state else {}
         )
@@ -79,7 +79,7 @@ class Reindexing:
         if state and (is_unknown or is_new):
             ignored = self._list_git_ignored(noted, state.ignored)
             if ignored != state.ignored:
-                seen = state_file.scan_notes(self.root, exclude, ignored)
+                seen = scan_vault(self.root, exclude, ignored)
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:

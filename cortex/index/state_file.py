@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import Any, Literal
 
 from cortex.core import __version__
@@ -16,7 +15,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import WritableCatalogue
 from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
 from cortex.index.catalogue.sqlite_notes import FILE_NAME as CATALOGUE_FILE
-from cortex.index.file_scan import Entering, Snapshot, scan_vault
+from cortex.index.file_scan import Snapshot
 from cortex.index.full_text import choose_engine, engine_of
 from cortex.vault import private
 from cortex.vault.locate import Vault
@@ -52,14 +51,6 @@ class KnownScan(NamedTuple):
 def state_path(vault: Vault) -> str:
     """The file that every refresh with a change rewrites."""
     return os.path.join(vault.cache_folder(), STATE_FILE)
-
-
-def scan_notes(
-    root: str, exclude: tuple[str, ...], ignored: tuple[str, ...], entering: Entering | None = None
-) -> Snapshot:
-    """What lies in the vault now."""
-    # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return scan_vault(root, exclude, ignored, time.time_ns(), entering)
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:

@@ -44,7 +44,7 @@ def is_fresh(vault: Vault) -> bool:
 
 def stamps(vault: Vault) -> dict[str, str]:
     """The stamp of every note as it lies there now."""
-    return file_scan.scan_vault(vault.root, (), (), time.time_ns()).stamps
+    return file_scan.scan_vault(vault.root, (), ()).stamps
 
 
 class Watcher:
