@@ -93,9 +93,7 @@ def sizes(work: str) -> str:
             )
             / 1e6
         )
-        scan = min(
-            timed(lambda: file_scan.scan_vault(root, (), ()))[0] for _ in range(5)
-        )
+        scan = min(timed(lambda: file_scan.scan_vault(root, (), ()))[0] for _ in range(5))
         subprocess.run(
             [sys.executable, "-m", "cortex", "rebuild"], cwd=root, check=True, capture_output=True
         )
