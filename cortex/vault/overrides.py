@@ -10,11 +10,12 @@ from cortex.core.text.value import Any
 
 # Section -> its keys, without programs, folders, addresses, keys, tables, and what a vault holds.
 OVERRIDES = {
-    "index": ("engine",), "sync": ("autocommit", "push", "notes"), "remind": ("lines", "threshold"),
-    "hooks": ("enabled", "prompts", "contract"), "lifecycle": ("auto",), "briefings": ("branch",),
+    "index": ("engine",), "sync": ("autocommit", "push", "notes", "obsidian"),
+    "remind": ("lines", "threshold"), "lifecycle": ("auto",), "briefings": ("branch",),
+    "hooks": ("enabled", "prompts", "contract"), "notes": ("daily",),
     "distill": ("by", "auto", "timeout", "runs_per_day", "dollars_per_day"), "serve": ("hard_delete",),
     "agents": ("schedules", "requests", "provider", "slots", "idle"),
-    "semantic": ("embedder", "model", "send"), "notes": ("daily",),
+    "semantic": ("embedder", "model", "send"),
 }  # fmt: skip
 
 

@@ -40,6 +40,7 @@ class Settings(NamedTuple):
     autocommit: bool | None = None  # whether the watcher commits
     push: bool | None = None  # whether `cortex sync` pushes
     notes: bool | None = None  # whether it takes people's own notes and attachments along
+    obsidian: bool = False  # and with them the settings of Obsidian
     # Projects that were merged, each with the one that it is part of now.
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
@@ -81,6 +82,7 @@ _FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
     "autocommit": ("sync autocommit", *_FLAG),
     "push": ("sync push", *_FLAG),
     "notes": ("sync notes", *_FLAG),
+    "obsidian": ("sync obsidian", *_FLAG),
     "hooks_enabled": ("hooks enabled", *_FLAG),
     "prompts": (
         "hooks prompts", lambda said: type(said) is bool or str(said).lower() in PROMPT_POLICIES,

@@ -19,7 +19,8 @@ from cortex.core.merge.body import marked_conflicts
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.text.lazy_re import lazy_re
-from cortex.vault import files
+from cortex.vault import files, settings
+from cortex.vault.foreign_settings import OBSIDIAN_FOLDER
 from cortex.vault.git import changes, commit, git_cli, git_locks, merging, objects, publish_check
 from cortex.vault.git.changes import StatusEntry, UncommittedChange
 from cortex.vault.git.refusals import problem_of_file, take_all_but_refused
@@ -31,6 +32,10 @@ _SUFFIXES = _NOTE_SUFFIXES | MEDIA_SUFFIXES
 _TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave beside a file
 _MAX_BYTES = 50_000_000  # of one file: hosting sites refuse 100 MB
 _HELD = "not published"
+# Of Obsidian's settings what one machine has open, and where plugins keep keys, often in no form
+# that is known for one.
+_OBSIDIAN_LEFT_RE = lazy_re(r"workspace|cache(?:/|$)|plugins/[^/]+/data\.json$")
+_OBSIDIAN_LEFT = "of one machine, or may hold keys; git add and git commit take it"
 _UNREADABLE = "cannot be read: "
 _RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
 _BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file that was left
@@ -315,7 +320,7 @@ def _content_fault(root: str, path: str, before: bytes | None) -> str:
         limit = f"larger than {_MAX_BYTES // 1_000_000} MB, and hosting sites refuse 100"
         return f"{limit}; git lfs track it, or name it in .gitignore"
     data = files.read(root, path, publish_check.MAX_BYTES)
-    if _suffix(path) in _NOTE_SUFFIXES:
+    if _suffix(path) in _NOTE_SUFFIXES | {"json", "css"}:
         new = marked_conflicts(data)
         if new and new - marked_conflicts(before or b""):
             return "holds conflict markers; choose the lines to keep, then cortex sync"
@@ -330,12 +335,16 @@ def _why_unfit(root: str, path: str) -> str:
         return "a repository of its own"
     if path.rpartition("/")[2] == ".gitignore":  # so that all clones ignore the same
         return ""
-    if _is_hidden(os.fsencode(path)):
+    below = path.removeprefix(f"{OBSIDIAN_FOLDER}/")
+    is_obsidian = below != path and settings.load_cached(root).obsidian
+    if _is_hidden(os.fsencode(below if is_obsidian else path)):
         return "hidden"
     name = path.rpartition("/")[2]
-    if name.startswith(_TEMP_PREFIXES) or _suffix(path) not in _SUFFIXES:
-        return "neither a note nor an attachment; git add and git commit take it"
-    return ""
+    why = "neither a note nor an attachment; git add and git commit take it"
+    is_unfit = name.startswith(_TEMP_PREFIXES) or _suffix(path) not in _SUFFIXES
+    if is_obsidian:
+        why, is_unfit = _OBSIDIAN_LEFT, bool(_OBSIDIAN_LEFT_RE.match(below))
+    return why if is_unfit else ""
 
 
 def _is_hidden(path: bytes) -> bool:

@@ -25,6 +25,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_count, one_line, shell_quote, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout, settings, settings_text
+from cortex.vault.foreign_settings import OBSIDIAN_FOLDER
 from cortex.vault.git import (
     changes,
     checkout,
@@ -114,7 +115,8 @@ def _title_of(root: str, path: str) -> str:
 def _kind_of(root: str, path: str) -> str:
     """What a path is called in a message: one of `_KINDS`, a record's type, note or attachment."""
     parts = path.split("/")
-    if changes.is_settings_file(root, path) or parts[-1] == ".gitignore":
+    is_settings = changes.is_settings_file(root, path) or parts[0] == OBSIDIAN_FOLDER
+    if is_settings or parts[-1] == ".gitignore":
         return "settings"
     if is_event_path(path):
         return "event"
