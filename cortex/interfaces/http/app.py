@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -71,18 +71,25 @@ class Site(NamedTuple):
 
 
 class _Address:
-    """A handler for whatever method: it refuses one itself, and so says which there are. What it raises
-    is answered as an error."""
+    """The handlers of a path by method. Another method is refused, with those that there are; what a
+    handler raises is answered as an error."""
 
-    def __init__(self, handle: _Handler) -> None:
-        self._handle = handle
+    def __init__(self, handlers: Mapping[str, _Handler]) -> None:
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = HttpRequest(scope, receive)
+        handle = self._handlers.get("GET" if request.method == "HEAD" else request.method)
         try:
-            response = await self._handle(HttpRequest(scope, receive))
+            response = await handle(request) if handle else self._refusal()
         except Exception as error:  # noqa: BLE001  the server lives on
             response = api.answer_error(error)
         await response(scope, receive, send)
+
+    def _refusal(self) -> Response:
+        allowed = ", ".join([*self._handlers, *(["HEAD"] if "GET" in self._handlers else [])])
+        body = error_body("this address does not know the method", f"it takes {allowed}")
+        return Response(body, 405, {"allow": allowed}, "application/json")
 
 
 def make_app(site: Site, tools: ToolServer) -> ASGIApp:
@@ -113,11 +120,11 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
         **{f"/{view}/{{rest:path}}": ("GET", _page) for view in VIEWS},
     }
     addresses: list[BaseRoute]
-    addresses = [HttpRoute(path, _Address(_only(*one))) for path, one in named.items()]
-    addresses += [
-        HttpRoute(_as_starlette(path), _Address(_by_method(methods, call, site.vault)))
-        for path, methods in methods_by_path().items()
-    ]
+    addresses = [HttpRoute(path, _Address(dict([one]))) for path, one in named.items()]
+    for path, routes in methods_by_path().items():
+        verbs = {method: partial(_verb, call, one, site.vault) for method, one in routes.items()}
+        # Ids of people's own notes are paths.
+        addresses.append(HttpRoute(path.replace("{id}", "{id:path}"), _Address(verbs)))
     addresses.append(Mount("/page", GZipMiddleware(StaticFiles(directory=PAGE_FOLDER), 500)))
     mcp = _mcp_app(tools)
     if mcp is not None:
@@ -141,52 +148,22 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
     return Guard(app, doors, secrets)
 
 
-def _as_starlette(path: str) -> str:
-    """A path whose parts in braces may hold slashes: ids of people's own notes are paths."""
-    return path.replace("{id}", "{id:path}")
-
-
-def _by_method(methods: dict[str, Route], call: _Call, vault: Vault) -> _Handler:
-    """Answers the methods of one path."""
-
-    async def handle(request: HttpRequest) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        route = methods.get(method)
-        if route is None:
-            return _not_allowed(methods)
-        values = await api.read_values(request, route)
-        version = request.headers.get("if-match", "*")  # any
-        if version.strip() != "*" and method == "PUT":
-            values["version"] = version.strip().removeprefix("W/").strip('"')
-        is_preview = method == "GET" and PREVIEW_HEADER in request.headers
-        asker = "page" if PAGE_KEY in request.scope else "http"
-        last_seen = request.headers.get("last-event-id", "") if route.is_stream else ""
-        if last_seen.isascii() and last_seen.isdecimal():
-            values["from"] = str(int(last_seen[:9]) + 1)
-        content = await call(route, values, PREVIEW if is_preview else asker)
-        if route.is_stream:
-            return answer_run(vault, lambda given: call(route, values | given), content)
-        headers = {"etag": f'"{content["version"]}"'} if content.get("version") else {}
-        return api.answer_json(content, route.status, headers)
-
-    return handle
-
-
-def _only(method: str, handler: _Handler) -> _Handler:
-    """The handler for one method; others are refused."""
-
-    async def handle(request: HttpRequest) -> Response:
-        if request.method != method and (request.method, method) != ("HEAD", "GET"):
-            return _not_allowed([method])
-        return await handler(request)
-
-    return handle
-
-
-def _not_allowed(methods: Any) -> Response:
-    allowed = ", ".join([*methods, *(["HEAD"] if "GET" in methods else [])])
-    body = error_body("this address does not know the method", f"it takes {allowed}")
-    return Response(body, 405, {"allow": allowed}, "application/json")
+async def _verb(call: _Call, route: Route, vault: Vault, request: HttpRequest) -> Response:
+    """What the verb of a route answers."""
+    values = await api.read_values(request, route)
+    version = request.headers.get("if-match", "*")  # any
+    if version.strip() != "*" and route.method == "PUT":
+        values["version"] = version.strip().removeprefix("W/").strip('"')
+    is_preview = route.method == "GET" and PREVIEW_HEADER in request.headers
+    asker = "page" if PAGE_KEY in request.scope else "http"
+    last_seen = request.headers.get("last-event-id", "") if route.is_stream else ""
+    if last_seen.isascii() and last_seen.isdecimal():
+        values["from"] = str(int(last_seen[:9]) + 1)
+    content = await call(route, values, PREVIEW if is_preview else asker)
+    if route.is_stream:
+        return answer_run(vault, lambda given: call(route, values | given), content)
+    headers = {"etag": f'"{content["version"]}"'} if content.get("version") else {}
+    return api.answer_json(content, route.status, headers)
 
 
 async def _health(site: Site, secrets: Secrets, _request: HttpRequest) -> Response:
