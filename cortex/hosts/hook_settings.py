@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cortex.core.model.problem import InvalidInputError
@@ -178,7 +178,8 @@ def install_hooks(
     are those of the last install, if the text is unchanged since. `InvalidInputError` if the
     structure of the settings leaves no place for them."""
     before = jsonc.parse(text)
-    edited = _remove_unwanted(text, {want.event for want in wants})
+    # Ours on events that we use no more, and all but the first on one that we do.
+    edited = remove_hooks(text, (), {want.event for want in wants})
     for key, value in top:
         if jsonc.find_member(jsonc.parse(edited), key) is None:
             edited = jsonc.put_value(edited, (key,), value)
@@ -196,20 +197,6 @@ def install_hooks(
             event for event in present | wanted if present.get(event) != wanted.get(event)
         ),
     )
-
-
-def _remove_unwanted(text: str, events: set[str]) -> str:
-    """The text without ours on events that we use no more, and all but the first on one that we do."""
-    for _ in range(_MAX_EDITS):
-        wanted = set(events)
-        for hook in find_hooks(jsonc.parse(text)):
-            if hook.event not in wanted:
-                text = jsonc.remove_entry(text, *_node_to_remove(hook, set()))
-                break
-            wanted.discard(hook.event)
-        else:
-            break
-    return text
 
 
 def _put_entry(text: str, want: WantedEntry) -> str:
@@ -250,14 +237,17 @@ def _creatable_keys(root: JsonNode | None) -> list[str]:
     return ["", *(one.key for one in root.entries), *events]
 
 
-def remove_hooks(text: str, made: Iterable[str] | None) -> str:
-    """Remove all our entries, and containers left empty that are in `made` (None: any)."""
+def remove_hooks(text: str, made: Iterable[str] | None, kept: Container[str] = ()) -> str:
+    """Remove our entries, but for the first one on each event of `kept`, and containers left empty
+    that are in `made` (None: any)."""
     known = None if made is None else set(made)
     for _ in range(_MAX_EDITS):
         hooks = find_hooks(jsonc.parse(text))
-        if not hooks:
+        stays = {hook.event: hook for hook in reversed(hooks) if hook.event in kept}
+        gone = next((hook for hook in hooks if stays.get(hook.event) is not hook), None)
+        if gone is None:
             break
-        text = jsonc.remove_entry(text, *_node_to_remove(hooks[0], known))
+        text = jsonc.remove_entry(text, *_node_to_remove(gone, known))
     return text
 
 
