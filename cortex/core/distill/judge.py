@@ -8,7 +8,6 @@ judge.txt holds the words.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -33,7 +32,7 @@ from cortex.core.ranking.text_similarity import token_set
 from cortex.core.redact.person_words import shorten_plan
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, parse_time, shorten
-from cortex.core.text.tables import read_sections
+from cortex.core.text.tables import patterns_of, read_sections
 from cortex.core.text.value import NamedTuple
 
 RULE_TAG = "rule"  # of what a person said for all times
@@ -50,6 +49,7 @@ _RECOMMENDED_RE = lazy_re(r"(?i) ?\(recommended\)")  # as a host marks what an a
 # A sentence whose first words refer to something said elsewhere; a word of code, which names it.
 _POINTING_RE = lazy_re(r"(?i)(?:[\w']+,? ){0,4}(?:it|it's|this|that|that's|these|those|them)\b")
 _CODE_RE = lazy_re(r"`|[\w-]\.\w|_\w|[a-z][A-Z]|\w/\w|--\w|\d")
+_pattern = patterns_of(__file__)
 _REVERT_RE = lazy_re(r'Revert "(.+)"')
 # Ranks, by what speaks for a record.
 _RULE, _COMMIT, _PLAN, _REQUEST, _ASSENT, _ACTED_ON, _ANSWER = range(7)
@@ -113,11 +113,6 @@ def _read_turn(event: Event) -> _JudgedTurn:
     is_prompt = event.type == "prompt"
     said = [Utterance(USER, done.message)] if is_prompt else utterances(done.message)
     return _JudgedTurn(event.id, said, done)
-
-
-@cache
-def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(read_sections(__file__)[section]))
 
 
 @cache

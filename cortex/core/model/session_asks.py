@@ -12,7 +12,7 @@ from cortex.core.model.speaker import is_person, is_printed
 from cortex.core.model.turn_summary import AGENT, PLAN_APPROVAL, USER, Utterance
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
-from cortex.core.text.tables import read_sections
+from cortex.core.text.tables import patterns_of, read_sections
 from cortex.core.text.value import NamedTuple
 
 MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
@@ -34,16 +34,12 @@ _FILE_MENTION_RE = lazy_re(
 _WORD_RE = lazy_re(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
 _PLAN_TITLE_RE = lazy_re(r"#{1,3} +(?P<title>.+?)(?=(?<! ) +#{1,6} |\n|$)")
 _PLAN_WORD_RE = lazy_re(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
+_pattern = patterns_of(__file__, "(?is)")
 _COMMON_WORDS = frozenset(
     """the and for that this with from have has are was were will would can could should not but you your our what when
     where which why how does did there here into about than then them they its it's also just like make made use used
     using need want add new get all any one see let's please now some more out file files code""".split()  # noqa: SIM905
 )
-
-
-@cache
-def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE | re.DOTALL)
 
 
 @cache

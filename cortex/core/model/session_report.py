@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from cortex.core.model.turn_summary import AGENT, PLAN_APPROVAL, TurnSummary, utterances
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
-from cortex.core.text.tables import read_sections
+from cortex.core.text.tables import patterns_of
 
 _MAX_LEFT, _MAX_LEFT_CHARS = 6, 160  # of what a report says is still open
+_pattern = patterns_of(__file__, "(?is)")
 _ITEM_RE = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _TAG_RE = lazy_re(r"(?im)^[ \t]*\[memory:?[^\]\n]{0,60}\]:?[ \t]*")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?。！？])[\"”')*_]{0,3}\s+")
-
-
-@cache
-def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE | re.DOTALL)
 
 
 def is_on_the_way(message: str) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.light import cache, re
 from cortex.core.text.strings import one_line, shorten
-from cortex.core.text.tables import read_sections
+from cortex.core.text.tables import patterns_of
 
 NONE, SHORT, FULL = "none", "short", "full"
 PROMPT_POLICIES = (NONE, SHORT, FULL)
@@ -22,12 +21,8 @@ SPEAKER_RE = lazy_re(  # how a line of a pasted talk begins
     r"(?i:\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●])"
 )
 _SUBHEADING_RE = lazy_re(r"(?im)^#{3,5} +(?:(?:step|phase|task) )?(?:\d+[.:)]? *)?(.+)$")
+_pattern = patterns_of(__file__, "(?i)")
 _SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n+")
-
-
-@cache
-def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE)
 
 
 def keep_of_prompt(text: str, policy: str) -> str:

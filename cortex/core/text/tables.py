@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from cortex.core.text.value import Any
+from cortex.core.text.light import cache, re
+from cortex.core.text.value import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PLAIN_DOTS = 50  # in one line, which cost nothing
 _MAX_COST = 4_000_000  # 0.3 s: `tomllib` takes quadratic time for a key with many dots
@@ -35,3 +39,8 @@ def read_sections(module_file: str, *, blank_lines: bool = False) -> dict[str, l
         elif sections and (line or blank_lines) and not line.startswith("#"):
             lines.append(line)
     return sections
+
+
+def patterns_of(module_file: str, flags: str = "") -> Callable[[str], re.Pattern[str]]:
+    """What makes a pattern of a section of that file, once: any of its lines, behind `flags`."""
+    return cache(lambda name: re.compile(flags + "|".join(read_sections(module_file)[name])))
