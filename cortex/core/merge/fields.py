@@ -470,9 +470,12 @@ def time_sort_key(text: str) -> tuple[bool, str, str]:
     # As Cortex writes it; nearly every time is so, and needs no datetime, 1 ms.
     if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_DIGIT_REMOVAL) == "--T::Z":
         return True, text[:19], text
-    from cortex.core.text import iso_time  # noqa: PLC0415
+    from cortex.core.text.iso_time import parse_utc  # noqa: PLC0415
 
-    return iso_time.time_sort_key(text)
+    try:
+        return True, parse_utc(text).replace(tzinfo=None).isoformat(), text
+    except ValueError:
+        return False, "", text
 
 
 def _comparison_key(value: ParsedValue) -> tuple[str, str, str]:

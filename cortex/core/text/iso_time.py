@@ -19,7 +19,6 @@ _TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SECONDS})?|{_SIXTY}(?:{_SECONDS})?)?"
 _ZONE = rf"(?:Z|[+-]{_TIME})"
 _ISO_TIME_RE = lazy_re(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
 
-_DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
 _SPAN_RE = lazy_re(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
 _DATE_RE = lazy_re(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")  # before 1000: a slip
 _DAY = 86400  # seconds
@@ -60,17 +59,6 @@ def epoch_seconds(text: str) -> int:
     except ValueError:
         return 0
     return int(time.replace(tzinfo=UTC).timestamp()) if len(text) >= 19 else 0
-
-
-def time_sort_key(text: str) -> tuple[bool, str, str]:
-    """Sort key of times: unreadable ones first; UTC where no zone is named."""
-    # The form that Cortex writes, tested quickly.
-    if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_DIGIT_REMOVAL) == "--T::Z":
-        return True, text[:19], text
-    try:
-        return True, parse_utc(text).replace(tzinfo=None).isoformat(), text
-    except ValueError:
-        return False, "", text
 
 
 def parse_moment(text: str, now: str, zone: Zone = UTC_ZONE) -> int | None:
