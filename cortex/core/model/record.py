@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from cortex.core.model.note_form import EVENTS, LAYER, NESTED, SESSION, NoteForm, event_links
 from cortex.core.model.note_status import KEY_ORDER, join_heading, split_heading
@@ -11,7 +10,7 @@ from cortex.core.model.relation import inverse_of
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
-from cortex.core.text.value import NamedTuple
+from cortex.core.text.value import NamedTuple, TypeAlias
 
 SCOPES = ("project", "personal", "global")
 ONE_PERSONS_SCOPES = ("personal", "global")  # kept in the vault of a person, not of a project
@@ -38,6 +37,7 @@ _TYPE_WORDS = {
 }  # fmt: skip
 _SOURCE_RE = lazy_re(r"From \[\[([^\]|\n]+)\|[^\]\n]*\]\]\.")
 _MAX_REPEATED_TITLES = 5
+_Values: TypeAlias = dict[str, yaml_writer.YamlValue]
 _LEADING_WORD_RE = lazy_re(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 
 
@@ -143,18 +143,18 @@ def initial_status(type_: str) -> str:
     return "open" if type_ == "action" else "active"
 
 
-def provenance_block(
-    events: tuple[str, ...], session: str, layer: str = "", session_note: str = ""
-) -> dict[str, yaml_writer.YamlValue]:
-    """The provenance of a record, as links: to its events, oldest first so that its lines merge,
-    and to the note of its session, which `session_note` names by its file."""
-    named = f"[[{session_note}|{session}]]" if session_note else session
-    links = event_links(events)
-    block: dict[str, yaml_writer.YamlValue] = {"events": links} if links else {}
-    return block | ({"session": named} if session else {}) | ({"layer": layer} if layer else {})
+def _origin_of(record: Record, form: NoteForm, events: list[str]) -> _Values:
+    """The fields of a vault's form that say where a record came from: its events, its session, by a
+    link to the session's note where that is known, and the layer."""
+    linked = f"[[{record.session_note}|{record.session}]]" if record.session_note else ""
+    said = {EVENTS: events, SESSION: linked or record.session, LAYER: record.layer}
+    origin: _Values = {key: one for key, one in said.items() if one}
+    if form.is_flat:
+        return flat_values(record, form, origin)
+    return {**dict.fromkeys(said), "provenance": origin}
 
 
-def relation_fields(relations: tuple[tuple[str, str], ...]) -> dict[str, yaml_writer.YamlValue]:
+def _relation_fields(relations: tuple[tuple[str, str], ...]) -> _Values:
     """A list of wikilinks for each kind of relation; those of invented kinds in `relations`."""
     fields: dict[str, list[yaml_writer.YamlValue]] = {}
     for kind, to in dict.fromkeys(relations):
@@ -196,7 +196,7 @@ def compose_record(record: Record, form: NoteForm = NESTED) -> str:
     text = flat_text(record) if form.is_flat else record.body.strip("\n")
     heading, below = split_heading(text)
     has_own_heading = bool(heading) and _comparable(heading) != _comparable(record.title)
-    values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
+    values: _Values = record._asdict() | {
         "title": record.title if has_own_heading else None,
         "aliases": [record.title],
         "relations": None,
@@ -205,12 +205,13 @@ def compose_record(record: Record, form: NoteForm = NESTED) -> str:
         "updated": record.updated if record.updated != record.created else None,
         "pinned": record.pinned or None,
         "superseded_by": f"[[{record.superseded_by}]]" if record.superseded_by else None,
-        **relation_fields((*(("supersedes", id_) for id_ in record.supersedes), *record.relations)),
+        **_relation_fields(
+            (*(("supersedes", id_) for id_ in record.supersedes), *record.relations)
+        ),
+        **_origin_of(record, form, event_links(record.events)),
     }
-    origin = provenance_block(record.events, record.session, record.layer, record.session_note)
-    values |= flat_values(record, form, origin) if form.is_flat else {"provenance": origin}
     body = text if has_own_heading else join_heading(record.title, below.rstrip("\n"))
-    return f"{_frontmatter(values, is_flat=form.is_flat)}\n{body}\n"
+    return f"{_frontmatter(values, form)}\n{body}\n"
 
 
 def flat_text(record: Record) -> str:
@@ -225,14 +226,11 @@ def flat_text(record: Record) -> str:
     return "\n\n".join(paragraphs).strip("\n")
 
 
-def flat_values(
-    record: Record, form: NoteForm, origin: Mapping[str, yaml_writer.YamlValue]
-) -> dict[str, yaml_writer.YamlValue]:
+def flat_values(record: Record, form: NoteForm, origin: _Values) -> _Values:
     """What the fields of a flat record hold in another way than those of a nested one. Of a record
     without events, which a person began, every field is said."""
-    values: dict[str, yaml_writer.YamlValue] = {"session": None, "layer": None, **origin}
-    values["aliases"] = None
-    if origin.get("events"):
+    values: _Values = {"aliases": None, SESSION: None, LAYER: None, **origin}
+    if origin.get(EVENTS):
         values |= form.stated(project=record.project, branch=record.branch)
     return values
 
@@ -240,32 +238,26 @@ def flat_values(
 def compose_untitled_record(record: Record, form: NoteForm = NESTED) -> str:
     """The record in the form of earlier versions, which named its title in a field: what lies in
     that form and nobody has edited goes on in it, as do notes of sessions in either form."""
-    values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
+    events = event_links(record.events) if form.is_flat else sorted(record.events)
+    values: _Values = record._asdict() | {
         "date": record.date if record.type == "meeting" else None,
         "scope": record.scope or default_scope(record.project),
-        "updated": record.updated or record.created,
+        "updated": record.updated or (None if form.is_flat else record.created),
         "pinned": record.pinned or None,
         "supersedes": record.supersedes,
         "relations": [{"kind": kind, "to": f"[[{to}]]"} for kind, to in record.relations],
-        "provenance": {"events": sorted(record.events)}
-        | {key: getattr(record, key) for key in ("session", "layer") if getattr(record, key)},
+        **_origin_of(record._replace(session_note=""), form, events),
     }
-    if form.is_flat:
-        origin = provenance_block(record.events, record.session, record.layer)
-        values |= flat_values(record, form, origin) | {
-            "provenance": None,
-            "updated": record.updated,
-        }
     body = record.body.strip("\n")  # not the blanks that begin a line of code
-    return f"{_frontmatter(values, is_flat=form.is_flat)}\n{body}\n"
+    return f"{_frontmatter(values, form)}\n{body}\n"
 
 
-def _frontmatter(values: Mapping[str, yaml_writer.YamlValue], *, is_flat: bool = False) -> str:
+def _frontmatter(values: _Values, form: NoteForm) -> str:
     kinds = sorted(key for key in values if key not in KEY_ORDER and inverse_of(key))
-    of_flat = (EVENTS, SESSION, LAYER)
-    order = [key for key in KEY_ORDER if key not in (("id",) if is_flat else of_flat)]
-    keys = [*order, *kinds, *(["id"] if is_flat else [])]
-    return yaml_writer.frontmatter({key: values.get(key) for key in keys})
+    fields = {key: values.get(key) for key in (*KEY_ORDER, *kinds)}
+    if form.is_flat:
+        fields["id"] = fields.pop("id")  # last
+    return yaml_writer.frontmatter(fields)
 
 
 def is_record_id(text: str) -> bool:
