@@ -68,12 +68,7 @@ def _with_latest(
     of_sides = (
         (marked, some) for marked, some in zip(found[_ONE:], lines[_ONE:], strict=True) if marked
     )
-
-    def rank(one: tuple[MarkedText, list[bytes]]) -> tuple[int, tuple[bytes, ...]]:
-        marked, some = one
-        return (len(b"\n".join(some[marked.start : marked.end])) if by_size else 0, marked.mark)
-
-    latest, own = max(of_sides, key=rank)
+    latest, own = max(of_sides, key=lambda one: (len(one[0].text) * by_size, one[0].mark))
     text = own[latest.start : latest.end + 1]
     return [_with_text(some, marked, text) for some, marked in zip(lines, found, strict=True)]
 

@@ -48,19 +48,19 @@ class MarkedText(NamedTuple):
     mark: tuple[bytes, ...]  # what the groups of the mark's pattern hold
     start: int
     end: int
+    text: bytes  # with line feeds
     is_untouched: bool
 
 
 def find_marked_text(lines: list[bytes], mark_re: re.Pattern[bytes]) -> MarkedText | None:
-    """The text that a mark of this kind ends; None where there is no mark, or several."""
-    marks = [(n, mark) for n, line in enumerate(lines) if (mark := mark_re.fullmatch(line))]
-    if len(marks) != 1:
-        return None
-    ((end, mark),) = marks
-    start = end - int(mark[2])
-    text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
-    is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
-    return MarkedText(mark.groups(), start, end, is_untouched)
+    """The first text that a mark of this kind ends, in lines with or without their ends."""
+    for end, line in enumerate(lines):
+        if mark := mark_re.fullmatch(line):
+            start = max(0, end - int(mark[2]))
+            text = b"\n".join(one.rstrip(b"\r\n") for one in lines[start:end])
+            is_untouched = short_hash(text.decode("utf-8", "replace"), 10) == mark[3].decode()
+            return MarkedText(mark.groups(), start, end, text, is_untouched)
+    return None
 
 
 def parse_event_line(line: str) -> EventLine | None:

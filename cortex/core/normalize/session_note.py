@@ -8,7 +8,7 @@ whether a person changed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from cortex.core.model import event as events, turn_summary
@@ -21,6 +21,7 @@ from cortex.core.model.generated_text import (
     SUMMARY_MARK_RE,
     EventLine,
     event_lines,
+    find_marked_text,
     parse_event_line,
     untitled,
 )
@@ -273,31 +274,26 @@ def _with_summary(note: Note, event: Event) -> Note:
     if end is None:
         places = (n for n, line in enumerate(texts) if parse_event_line(line))
         end = next(places, len(lines))
-    marks = ((n, SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
-    place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))
-    start = max(0, place - int(mark[2])) if mark else place
-    is_untouched = mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode()
-    old = (_size(texts[start:place]) if is_untouched else 0, mark[1].decode() if mark else "")
-    if (_size(wanted) if is_untouched else 0, event.id) <= old:
-        return note
-    if is_untouched:
-        lines[start : place + 1] = _encode_lines(note, marked)
+    mark = find_marked_text(lines[:end], SUMMARY_MARK_RE)
+    if mark and mark.is_untouched:
+        size = len("\n".join(wanted).encode("utf-8", "surrogatepass"))
+        if (size, event.id) > (len(mark.text), mark.mark[0].decode()):
+            lines[mark.start : mark.end + 1] = encode_lines(note, marked)
         return note._replace(body=b"".join(lines))
+    if mark and event.id <= mark.mark[0].decode():
+        return note
+    place = mark.end if mark else end
     head = [SUMMARY_HEADING, ""]
     if SUMMARY_HEADING in texts[:place]:
         above = texts[texts.index(SUMMARY_HEADING) + 1 : place]
         head = ["", "---", ""] if any(line.strip() for line in above) else []
     below = [""] if place == end else []
-    lines[place : place + bool(mark)] = _encode_lines(note, [*head, *marked, *below])
+    lines[place : place + bool(mark)] = encode_lines(note, [*head, *marked, *below])
     return note._replace(body=b"".join(lines))
 
 
-def _size(lines: Sequence[str]) -> int:
-    """The bytes of a summary, by which a merge compares, too."""
-    return len("\n".join(lines).encode("utf-8", "surrogatepass"))
-
-
-def _encode_lines(note: Note, lines: Iterable[str]) -> list[bytes]:
+def encode_lines(note: Note, lines: Iterable[str]) -> list[bytes]:
+    """Lines as they stand in the note's body."""
     return [f"{line}{note.eol}".encode("utf-8", "surrogatepass") for line in lines]
 
 

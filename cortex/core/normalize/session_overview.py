@@ -14,7 +14,12 @@ from cortex.core.extract.extraction import becomes_record, find_candidates
 from cortex.core.model import turn_summary
 from cortex.core.model.distillation import BY_RULES, Distillation, standing_distillations
 from cortex.core.model.event import Event, is_headless
-from cortex.core.model.generated_text import OVERVIEW_MARK_RE, is_untitled, untitled_by_what
+from cortex.core.model.generated_text import (
+    OVERVIEW_MARK_RE,
+    find_marked_text,
+    is_untitled,
+    untitled_by_what,
+)
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import (
     as_title,
@@ -38,6 +43,7 @@ from cortex.core.normalize.session_note import (
     NO_GOAL,
     NO_SUMMARY,
     START_TYPE,
+    encode_lines,
 )
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
@@ -136,30 +142,25 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     if not overview.last_event:
         return note
     lines = note.body.splitlines(keepends=True)
-    texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
-    found = ((n, OVERVIEW_MARK_RE.fullmatch(line)) for n, line in enumerate(lines))
-    place, mark = next((one for one in found if one[1]), (0, None))
-    _, count, digest, title_digest = (one.decode() for one in mark.groups()) if mark else [""] * 4
+    mark = find_marked_text(lines, OVERVIEW_MARK_RE)
+    _, count, digest, title_digest = (one.decode() for one in mark.mark) if mark else [""] * 4
     title, name = note.get("title"), str(note.provenance()[1].get("session"))
     if short_hash(title, 10) == title_digest if mark else is_untitled(title, name):
         title_digest = short_hash(overview.title, 10)
         note = _with_title(note, overview.title, name)
     wanted = [f"# {note.title}", "", *overview.text.splitlines(), ""] if overview.text else []
-    start = max(0, place - int(count or 0))
-    if mark and not (wanted and short_hash("\n".join(texts[start:place]), 10) == digest):
+    start = mark.start if mark else next((n for n, one in enumerate(lines) if one.strip()), 0)
+    if mark and not (wanted and mark.is_untouched):
         # What a person has changed stays; so does what was said in events that are gone.
-        block, start = [], place
+        block, start = [], mark.end
     elif wanted or mark or not is_untitled(overview.title, name):
         block, count, digest = wanted, str(len(wanted)), short_hash("\n".join(wanted), 10)
     else:
         return note
     digests = f"{digest} {title_digest or _NO_DIGEST}"
     block.append(f"{OVERVIEW_MARK}{overview.last_event} {count} {digests} -->")
-    if not mark:
-        start = place = next((n for n, line in enumerate(texts) if line.strip()), 0)
-        block += [""]
-    data = [f"{line}{note.eol}".encode("utf-8", "surrogatepass") for line in block]
-    return note._replace(body=b"".join([*lines[:start], *data, *lines[place + bool(mark) :]]))
+    lines[start : mark.end + 1 if mark else start] = encode_lines(note, block + [""] * (not mark))
+    return note._replace(body=b"".join(lines))
 
 
 def _with_title(note: Note, title: str, name: str) -> Note:
