@@ -46,7 +46,7 @@ def test_it_is_said_once_and_again_only_where_it_changes(a, says):
     assert keys.startswith("keys.md: is not published: line 2 looks like a secret")
     assert "--publish keys.md" in way_on
     for _ in range(2):
-        assert says() == (1, ["3 files left as before: cortex sync --json"])
+        assert says() == (1, ["3 files left as before: cortex doctor and git status"])
     a.write("keys.md", f"one\ntwo\n{KEY}\n")
     a.write("other.py", "print()\n")
     told = [script.replace("script", "other"), keys.replace("2", "3", 1), way_on]
@@ -80,3 +80,9 @@ def test_a_sync_that_stops_forgets_nothing(a, says):
     assert says()[0] == 1
     away.with_suffix(".away").rename(away)
     assert says() == (0, ["1 file left as before: git status"])
+
+
+def test_what_neither_doctor_nor_git_names_is_in_the_json(a, says):
+    a.write("cortex.toml", f"{a.read('cortex.toml')}\n[remind]\nlines = 70\n")
+    assert "[remind] lines is not a number from 0 to 20" in "".join(says()[1])
+    assert says() == (0, ["1 file left as before: cortex sync --json"])

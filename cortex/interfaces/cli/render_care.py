@@ -377,8 +377,9 @@ def sync(answer: Any) -> Iterable[str]:
     yield from problem_lines([one for one in problems if one.where not in before])
     if before:
         known = {one.where for one in (*answer.held, *answer.refused)}
-        others = "git status" if before <= {*answer.left} - known else "cortex sync --json"
-        where = hint(f": {'cortex doctor' if before <= known else others}")
+        named = ["cortex doctor"] * bool(before & known) + ["git status"] * bool(before - known)
+        is_named = before <= known.union(answer.left)
+        where = hint(f": {' and '.join(named) if is_named else 'cortex sync --json'}")
         yield f"{DIM}{format_count(len(before), 'file')} left as before{OFF}{where}"
     yield from problem_lines(answer.waiting)
     has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
