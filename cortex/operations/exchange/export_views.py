@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from html import escape
+from itertools import chain
 from string import Template
 from urllib.parse import quote
 
@@ -84,17 +85,24 @@ def _shown_link(found: re.Match[str], known: Container[str]) -> str:
 
 def write_ics(some: Iterable[ExportedNote], _known: Known, _project: str) -> Pieces:
     """A calendar of RFC 5545."""
-    start = "BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Cortex//cortex-export//EN"
-    for line in (*start, *(line for one in some for line in _calendar_lines(one)), "END:VCALENDAR"):
-        yield "", fold_line(line)
+    yield from (("", line) for line in calendar_lines("cortex-export", map(_calendar_entry, some)))
 
 
-def fold_line(line: str) -> bytes:
-    """A line of a calendar, in parts of at most 75 bytes with the blank that begins the later ones."""
-    return b"\r\n ".join(_FOLD_RE.findall(line.encode())) + b"\r\n"
+def calendar_lines(
+    product: str, entries: Iterable[Iterable[tuple[str, str]]], *more: tuple[str, str]
+) -> Iterator[bytes]:
+    """The lines of a calendar, given names and values of those of each entry, and of `more` at its
+    beginning. Each is cut into parts of at most 75 bytes, of which the later ones begin with a blank."""
+    start = (("BEGIN", "VCALENDAR"), ("VERSION", "2.0"), ("PRODID", f"-//Cortex//{product}//EN"), *more)  # fmt: skip
+    for name, value in (*start, *chain.from_iterable(entries), ("END", "VCALENDAR")):
+        text = re.sub(r"([\\;,])", r"\\\1", links_as_read(value)).replace("\n", "\\n")
+        plain = "".join(char for char in text if char >= " " and char != chr(127))
+        yield (
+            b"\r\n ".join(_FOLD_RE.findall(f"{name}:{plain}".encode("utf-8", "replace"))) + b"\r\n"
+        )
 
 
-def _calendar_lines(one: ExportedNote) -> Iterator[str]:
+def _calendar_entry(one: ExportedNote) -> tuple[tuple[str, str], ...]:
     note, at = one.note, re.sub(r"\D", "", one.note.updated)
     is_done = note.get("status").lower() in DONE_STATUSES
     kind, start, status = "VTODO", "DUE", "COMPLETED" if is_done else "NEEDS-ACTION"
@@ -102,14 +110,11 @@ def _calendar_lines(one: ExportedNote) -> Iterator[str]:
         kind, start, status = "VEVENT", "DTSTART", "CONFIRMED"
     day = parse_day(note.get("date" if kind == "VEVENT" else "due")) or note.get("created")[:10]
     if not day:
-        return
+        return ()
     who = ", ".join(filter(None, (note.get("owner"), *note.get_list("attendees"))))
-    pairs = (
+    return (
         ("BEGIN", kind), ("UID", one.id), ("DTSTAMP", f"{at[:8] or '19700101'}T{at[8:14]:0<6}Z"),
         (f"{start};VALUE=DATE", day.replace("-", "")), ("SUMMARY", one.title), ("STATUS", status),
         ("DESCRIPTION", f"{who}\n\n{note.text_below_title}".strip()),
         *(("CATEGORIES", tag) for tag in note.get_list("tags")), ("END", kind),
     )  # fmt: skip
-    for name, value in pairs:
-        text = re.sub(r"([\\;,])", r"\\\1", links_as_read(value)).replace("\n", "\\n")
-        yield f"{name}:{''.join(char for char in text if char >= ' ' and char != chr(127))}"
