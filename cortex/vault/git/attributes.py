@@ -140,20 +140,15 @@ def _quote_pattern(pattern: str) -> str:
 
 
 def _without_block(data: bytes, begin: bytes) -> bytes:
-    kept: list[bytes] = []
-    block: list[bytes] = []
-    for line in data.splitlines(keepends=True):
-        bare = line.rstrip(b"\r\n")
-        if bare == begin:
-            kept += block  # a block without an end is not ours to judge
-            block = [line]
-        elif not block:
-            kept.append(line)
-        elif bare == _BLOCK_END:
-            block = []
-        else:
-            block.append(line)
-    return b"".join([*kept, *block])
+    """The lines without our blocks; one that does not end is not ours to judge."""
+    begin, end = re.escape(begin), re.escape(_BLOCK_END)
+    block = rb"(?m)^%b\r?\n(?:(?!%b\r?$|%b\r?$)[^\n]*\n)*%b(?:\r?\n|\r?\Z)" % (
+        begin,
+        begin,
+        end,
+        end,
+    )
+    return re.sub(block, b"", data)
 
 
 def _attributes_path(repository: Repository) -> str:
@@ -162,15 +157,9 @@ def _attributes_path(repository: Repository) -> str:
 
 def _read_attributes(repository: Repository) -> bytes:
     path = _attributes_path(repository)
-    try:
-        fd = files.open_regular(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
-        raise CortexError(message, "make it a plain file, or remove it") from error
-    with os.fdopen(fd, "rb") as file:
-        data = file.read(_MAX_BYTES + 1)
+    if why := files.why_unreadable(path):
+        raise CortexError(f"{path} {why}", "make it a plain file, or remove it")
+    data = files.read_bounded(path, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise CortexError(f"{path} is larger than {_MAX_BYTES:,} bytes", "shorten it")
     return data
