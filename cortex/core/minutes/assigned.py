@@ -9,7 +9,8 @@ from cortex.core.minutes.sentences import FULL_NAME_RE, Speech
 from cortex.core.minutes.task_parser import NAME_SEPARATOR_RE, NameSet, parse_people
 from cortex.core.text.lazy_re import lazy_re
 
-_LAST_BRACKETS_RE = lazy_re(r"[ ]?[(\[]([^()\[\]]{2,60})[)\]][ .]*$")
+# At the end, or before more in brackets or an arrow: `(Ana) -> page 2`.
+_BRACKETS_RE = lazy_re(r"[ ]?[(\[]([^()\[\]]{1,60})[)\]](?=[ .]*$|[ ]?(?:[(→⇒]|[-=]>))")
 _GIVEN_RE = lazy_re(r"[ ]?(?:[-=]?[→⇒]|[-=]>)[ ]{0,3}([^→⇒>]{2,60})$")
 _TOLD_RE = lazy_re(r"(?::|[ ][–—-])[ ]([^:–—>→()\[\]]{2,60}?)[ .]*$")
 _PARTS_RE = lazy_re(
@@ -41,16 +42,16 @@ def _who_and_when(text: str, names: NameSet, date: str, *, strict: bool) -> tupl
 
 
 def take_brackets(text: str, names: NameSet, date: str) -> tuple[str, str, str]:
-    """The text without last brackets with a day, or a day beside people; these, and the day."""
-    found = _LAST_BRACKETS_RE.search(text, max(0, len(text) - _MAX_TRAILING_CHARS))
-    people, day = _who_and_when(found[1], names, date, strict=False) if found else ("", "")
-    if found and day and not people and find_due(text[: found.start()], date):
-        return text, "", ""
-    if found and not day:
-        people, _ = _who_and_when(found[1], names, date, strict=True)
-    if not found or not found.start() or not (day or people):
-        return text, "", ""
-    return text[: found.start()], people, day
+    """The text without brackets with a day, or a day beside people; these, and the day."""
+    for found in reversed([*_BRACKETS_RE.finditer(text)]):
+        people, day = _who_and_when(found[1], names, date, strict=False)
+        if day and not people and find_due(text[: found.start()], date):
+            break
+        if not day:
+            people, _ = _who_and_when(found[1], names, date, strict=True)
+        if found.start() and (day or people):
+            return text[: found.start()] + text[found.end() :], people, day
+    return text, "", ""
 
 
 def given_task(text: str, speech: Speech, date: str) -> tuple[str, str, str] | None:

@@ -35,8 +35,12 @@ _FRONTMATTER_KEY_RE = lazy_re(r"(?m)^(?=[^\W\d_])")
 _TARGET_RE = lazy_re(r"(?m)^\.\. _([\w.-]{1,40}):")  # of a name in reStructuredText: `ana_`
 _DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
+# `:Date: ...` of reStructuredText, `:   Date: ...` of a list of definitions; fields in a fence.
+_FIELD_MARK_RE = lazy_re(r"(?m)^[ \t]{0,8}:[ \t]{0,4}(?=[^\W\d_][^:\n]{0,30}:(?:[ \t]|$))")
+_FENCED_FIELDS_RE = lazy_re(r"\A([^`]{0,200})```\w*\n((?:[^\W\d_][\w /-]{1,30}:.*\n){2,12})```")
 _FIELD_RE = lazy_re(
-    r"[*_]{0,3}([^\W\d_](?:[^:*_\n]|[:*_](?=in|r\b)){0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)"
+    r"[*_]{0,3}[\d ]{0,4}([^\W\d_](?:[^:*_\n]|[:*_](?=in|r\b)){0,30})"
+    r"[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)"
 )
 _HTML_TEXT_RE = lazy_re(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
 _HTML_CELL_RE = lazy_re(r"(?i)<(t[hd])\b[^<>]{0,500}>")
@@ -82,7 +86,8 @@ def parse_blocks(text: str) -> list[Block]:
     front = end.start() + 1 if end else 0
     # A rule of tildes or backticks is a fence of code in markdown, and draws a heading in
     # reStructuredText.
-    body = _RULED_HEADING_RE.sub(r"## \1\n", text[front:])
+    body = _FENCED_FIELDS_RE.sub(r"\1\n\2", _FIELD_MARK_RE.sub("", text[front:]))
+    body = _RULED_HEADING_RE.sub(r"## \1\n", body)
     body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body)).replace("-&gt;", "->")
     if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))[:99]):
         body = re.sub(rf"(?<![\w.@-])({targets})_(?!\w)", r"@\1", body)

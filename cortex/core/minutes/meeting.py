@@ -131,7 +131,7 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     fields: list[tuple[str, list[str]]] = []
     lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
     for line in lines:
-        key, value = parse_field(_PRESENT_RE.sub("present: ", line.strip()))
+        key, value = parse_field(_PRESENT_RE.sub("present: ", line.strip().removesuffix("<br>")))
         if key or not fields or block.level:
             fields.append((key, [value]))
         elif section_kind(fields[-1][0]) == ATTENDEES:  # names may go on in the next lines
@@ -192,7 +192,7 @@ def _find_date(
     lines = [line for block in blocks for line in _lines_of(block) if line.strip()]
     for line in lines[:_FIRST_LINES]:
         for found in iter_dates(_URL_RE.sub(" ", line), day_first=day_first):
-            if not _OTHER_DATE_RE.search(line[: found.start]) and len(line) < 160:
+            if found.end < 80 and not _OTHER_DATE_RE.search(line[: found.start]):
                 return found.day
     return ""
 
@@ -217,9 +217,9 @@ def _find_attendees(
             is_people = kind == wanted or below
             level = level if below else block_level
             count = len(entries)
-        elif (is_people and not (block.lines and len(entries) > count)) or (
-            wanted == ATTENDEES and _is_roster(block)
-        ):
+        elif is_people and block.lines and len(entries) > count:
+            is_people = False  # a paragraph behind the names
+        elif is_people or (wanted == ATTENDEES and _is_roster(block)):
             entries += _entries_of_block(block)
     if not entries and wanted == ATTENDEES:
         entries = _names_in_first_lines(blocks)
@@ -295,7 +295,7 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
 
 def _is_name(text: str) -> bool:
     words = text.split()
-    if not 0 < len(words) <= 5 or len(text) > 60 or _NO_NAME_RE.search(text):
+    if not 0 < len(words) <= 5 or not 1 < len(text) <= 60 or _NO_NAME_RE.search(text):
         return False
     if NOBODY_RE.match(text) or not all(_WORD_RE.fullmatch(word) for word in words):
         return False
@@ -351,7 +351,7 @@ def _names_in_table(rows: Sequence[Sequence[str]], columns: dict[str, int]) -> l
     return entries
 
 
-def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> NameSet:
+def _roster_names(attendees: Sequence[tuple[str, Sequence[str]]], text: str) -> NameSet:
     """Every name, in lowercase but for initials, by which the attendees (with their aliases) may be called: parts of
     their names, handles, initials."""
     names: set[str] = set()
@@ -369,6 +369,8 @@ def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> 
             initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
             initials.add("".join(word[0] for word in words))
             names |= initials & said
+    firsts = [name[0] for name, _ in attendees]
+    names |= {one for one in re.findall(r"[ ]\(([A-Z])\)", text) if firsts.count(one) == 1}
     known = {fold(name) for name in names if len(name) > 2}
     starts = {name[:length] for name in known for length in (3, 4, 5)}
     said = {word for word in said if word.istitle() and word.casefold() not in NOT_NAMES}

@@ -108,7 +108,7 @@ _NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
 _FOREVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(assigned.EVERYONE)})[*_]{{0,3}} ?: +")
 _MAX_TOPIC_CHARS, _MAX_VOTE_WORDS = 120, 14
 _VOTE_WORDS = cues.words_of("vote words")
-_MAX_LAST_LABEL, _MAX_OWNER_WORDS = 24, 4
+_MAX_LAST_LABEL, _MAX_OWNER_WORDS = 60, 4
 _MAX_SPEECHES = 6  # in minutes that are no transcript
 
 
@@ -221,7 +221,9 @@ class OutcomeReader:
     def _of_item(self, item: MinutesItem, place: Place) -> Iterator[Outcome]:
         """The outcomes of an item and of those nested in it."""
         (text, line), *more = list(units(item.lines)) or [("", 0)]
-        nested, below = item.nested, place._replace(topic=text or place.topic)
+        lead = _LEADING_BRACKETS_RE.match(CHECKBOX_RE.sub("", text))
+        owner = (parse_people(lead[1], self.names, strict=True) if lead else "") or place.owner
+        nested, below = item.nested, place._replace(topic=text or place.topic, owner=owner)
         if not text or _ANCHOR_RE.fullmatch(text):
             below = place
         elif not more and (heading := self._announced(item, text, place)):
@@ -317,7 +319,7 @@ class OutcomeReader:
         elif place.section == MIXED and any(parse_task([rest], self.names)[1:]):
             yield from self._action(rest, line, details, owner=owner)
         elif place.section not in (ATTENDEES, ABSENT):
-            yield from self._of_sentences(text, line, place.topic)
+            yield from self._of_sentences(text, line, place.topic, place.owner)
             if not cues.section_kind(parse_field(text)[0]):
                 self._above = text
 
@@ -344,6 +346,9 @@ class OutcomeReader:
 
     def _split_promises(self, text: str) -> tuple[str, list[str]]:
         """A task, and what other people promise in its later sentences."""
+        parts = text.split("; ")  # `book it (Ana); call Ben (Cleo)`
+        if all(assigned.take_brackets(part, self.names, "")[1] for part in parts):
+            return parts[0], parts[1:]
         clauses = list(self.speech.clauses(text))
         later = [clause for clause in clauses[1:] if self.speech.promise(clause)]
         first = text[: text.find(later[0])].rstrip() if later else ""
@@ -367,8 +372,10 @@ class OutcomeReader:
         is_sentence = any(key.partition(" ")[0] in words for words in cues.STOP_WORDS.values())
         if is_sentence or kind not in (ACTION, DECISION, QUESTION, CONTEXT):
             last = _LAST_LABEL_RE.search(text, max(0, len(text) - _MAX_LAST_LABEL))
-            kind = (ACTION if last["action"] else DECISION) if last and last.start() > 3 else ""
-            return kind, text[: last.start()] if last and kind else text, ""
+            if not last or last.start() <= 3:
+                return "", text, ""
+            kind = ACTION if last["action"] else DECISION
+            return kind, text[: last.start()] + (last["more"] or ""), last["owner"] or ""
         return kind, rest, ""
 
     def _is_task(self, text: str, section: str, done: bool) -> bool:
@@ -459,7 +466,8 @@ class OutcomeReader:
             reasons.append(each[because.end() :] if because else each)
         reason = "; ".join(filter(None, map(tidy_task_text, reasons)))
         if _is_bare_vote(text):
-            topics = (self._motion, topic, self._above)
+            is_told = sentences.is_decision(self._above)  # just before it
+            topics = (self._motion, *(() if is_told else (topic, self._above)))
             text = next((_with_topic(text, one) for one in topics if self._is_topic(one)), "")
         if text:
             yield DecisionItem(text, reason, line)
@@ -481,8 +489,8 @@ class OutcomeReader:
         if task:
             yield ActionItem(task, owner, due, False, line)
 
-    def _of_sentences(self, text: str, line: int, topic: str) -> Iterator[Outcome]:
-        before = speaker = last = ""
+    def _of_sentences(self, text: str, line: int, topic: str, who: str) -> Iterator[Outcome]:
+        before, speaker, last = "", who, ""
         for clause in self.speech.clauses(text):
             kind, rest, _ = self._label(clause)
             if _MOTION_RE.search(clause):
@@ -514,7 +522,8 @@ class OutcomeReader:
     def _people_in_field(self, text: str) -> str:
         """Who a cell or field of owners names: people, else what its few words say."""
         said = assigned.LINK_RE.sub(r"\1", text).strip(" *_`")
-        is_short = len(said.split()) <= _MAX_OWNER_WORDS and said.casefold() not in NO_TASK_WORDS
+        plain = said.casefold().replace(".", "")
+        is_short = len(said.split()) <= _MAX_OWNER_WORDS and plain not in NO_TASK_WORDS
         is_name = is_short and said[:1].isalpha() and not cues.NOBODY_RE.match(said)
         return parse_people(said, self.names) or (said if is_name else "")
 
@@ -532,6 +541,8 @@ class OutcomeReader:
             columns[section] = next(unknown, 0)
         elif section == DECISION and DECISION not in columns:
             columns[DECISION] = columns.pop(ACTION)
+        elif section == AGENDA and "owner" not in columns:
+            columns.pop(ACTION, None)  # `Inform`, `Discuss`
         for cells, line in rows[1:]:
             kind = (
                 cues.section_kind(cells[columns["kind"]])
@@ -550,7 +561,7 @@ class OutcomeReader:
                 yield from self._of_row(text.strip(" -•*"), row, line)
             if not {ACTION, DECISION} & columns.keys() and section not in (ATTENDEES, ABSENT):
                 for cell in cells:
-                    yield from self._of_sentences(cell, line, "")
+                    yield from self._of_sentences(cell, line, "", "")
 
     def _of_row(self, text: str, row: dict[str, str], line: int) -> Iterator[Outcome]:
         owner = self._people_in_field(row.get("owner", ""))

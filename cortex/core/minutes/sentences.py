@@ -11,7 +11,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 _SENTENCE_END_RE = lazy_re(
-    r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|(?:(?<![ ])[ ]+)?;[ ]+|<br ?/?>"
+    r"(?<=[^(][.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|(?:(?<![ ])[ ]+)?;[ ]+|<br ?/?>"
     r"|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
 )
 _ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
@@ -22,14 +22,14 @@ _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
 _OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
-_UNOWNED_RE = regex_of("unowned")
+_UNOWNED_RE, _NO_FUTURE_RE = regex_of("unowned"), regex_of("no future")
 _VERB_RE = lazy_re(r"[*_]{0,3}[ ]([^\W\d_A-Z]{3,})[ ](?=\S+[ ]?\S)")
 _REPORTS = words_of("reports")
 _PRESENT_ENDINGS = {
     "de": ("t", "en", "ern", "eln"), "fr": ("e", "t", "d", "nt"), "es": ("a", "e", "an", "en"),
 }  # fmt: skip
 _ASIDE_RE = lazy_re(r"\(([^()]{12,200})\)")
-_CONJUNCTION_RE = lazy_re(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
+_CONJUNCTION_RE = lazy_re(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|[→–—-])[ ]")
 _TOKEN_RE = lazy_re(r"@?[^\W\d_][\w'’.-]*")
 FULL_NAME_RE = lazy_re(
     r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
@@ -202,7 +202,7 @@ class Speech:
     def _promise_of(self, owner: str, rest: str, clause: str, *, is_known: bool) -> Promise | None:
         """What the words behind the people who begin a clause promise."""
         cue = _INFINITIVE_CUE_RE.match(rest)
-        if cue and cue.end() and not (self.language == "de" and cue[0].strip() == "will"):
+        if cue and cue.end() and not (self.language == "de" and _NO_FUTURE_RE.match(rest)):
             # Who is not among the attendees may be any word that begins a sentence.
             verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
             is_task = is_known or (verb and verb[0] in IMPERATIVES) or _SURE_CUE_RE.match(rest)
@@ -284,8 +284,10 @@ class Speech:
         return bool(_TASK_VERB_RE.match(text))
 
     def is_infinitive_order(self, text: str) -> bool:
-        """True of `Enviar un correo`: an order of three words or more in a Romance language."""
-        words = text.split()
+        """True of `Enviar un correo`, `den Saal buchen`: an order in no English, of three words or more."""
+        words = re.sub(r"[ ]*[(][^()]*[)]", "", text).strip(" .!").split()
+        if self.language == "de" and len(words) > 2:
+            return words[-1] in ORDERS and words[-2] != "zu" and _REPORTS.isdisjoint(words)
         return len(words) > 2 and words[0].casefold() in ORDERS and self.language != "en"
 
     def is_order(self, text: str) -> bool:

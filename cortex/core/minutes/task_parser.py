@@ -32,6 +32,7 @@ _LEADING_NAME_RE = lazy_re(
 )
 _BOLD_NAME_RE = lazy_re(r"[*_]{2,3}([^:*_()\n]{1,60})[*_]{2,3}[ ]{1,3}(?P<verb>[^\W\d_]+)")
 _PREPOSITION_RE = lazy_re(r"(?i)\b(?:to|with|from|for|by|mit|von|für|con|para|avec|pour|à)[ ]$")
+_WITH_RE = lazy_re(r"(?i)\b(?:with|mit|con|avec)[ ]$")  # before whom a task is not given to
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{1,80})\)[ .]{0,3}$")
 NAME_SEPARATOR_RE = lazy_re(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
 _NAME_RE = lazy_re(r"(?:(?:Frau|Herrn?|Mrs?\.?|Ms\.?|Mme|Sra?\.?)[ ])?[^\W\d_][\w'’.-]{0,40}")
@@ -100,7 +101,7 @@ def _take_mention(text: str) -> tuple[str, str]:
     """The text and its owner by `@mention`: a last one is cut off, else the first loses only its `@`. The
     owner is empty without a mention."""
     found = [match for match in _MENTION_RE.finditer(text) if match[1]]
-    if not found:
+    if not found or _WITH_RE.search(text[: found[0].start()]):
         return text, ""
     first, last = found[0], found[-1]
     if not text[last.end() :].strip(" .,;") and not _PREPOSITION_RE.search(text[: last.start()]):
@@ -146,7 +147,7 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
 def tidy_task_text(text: str) -> str:
     """The text without what removed marks leave: empty brackets, double spaces, punctuation."""
     text = " ".join(_EMPTY_BRACKETS_RE.sub(" ", text).split()).replace(" ,", ",")
-    text = re.sub(r"^\(?\d{1,2}\)[ ]+", "", text.strip(" ,;:|–—-"))
+    text = re.sub(r"^\(?\d{1,2}\)[ ]+", "", text.strip(" ,;:|–—-").rstrip("( "))
     for mark in ("**", "__"):
         if text.startswith(mark) and text.endswith(mark) and text.count(mark) == 2:
             text = text[2:-2].strip()

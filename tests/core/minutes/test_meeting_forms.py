@@ -203,6 +203,10 @@ def test_the_date_of_the_meeting_and_not_of_the_page() -> None:
         )
         == "2025-09-04"
     )
+    assert (
+        date(f"# Cena\n\nEl 14/05/2025 se reúne la peña en el local, {'y come, ' * 20}\n")
+        == "2025-05-14"
+    )
     assert date("<h2>Acta</h2>\n<h3>23-02-2024</h3>\n") == "2024-02-23"
 
 

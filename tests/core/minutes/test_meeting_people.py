@@ -13,7 +13,13 @@ from cortex.core.minutes.meeting import parse_meeting
     ("Étaient présents Maud Petit, Noé Roy et Lise Bon.\n\nAbsent : Max Gil\n", ["Maud Petit", "Noé Roy", "Lise Bon"]),
     ("Asistieron Inés Ruiz, Tito Sanz.\n\nExcusa su asistencia Lola Paz.\n", ["Inés Ruiz", "Tito Sanz"]),
     ("Members present were Wren, Ola and Kit.\n", ["Wren", "Ola", "Kit"]),
+    ("Sont présentes les personnes suivantes :\n\nMaud Petit, Noé Roy.\n", ["Maud Petit", "Noé Roy"]),
+    # beside how many they are, in a list of definitions, in code
+    ("3 présents : Maud, Noé, Lise<br>\n", ["Maud", "Noé", "Lise"]),
+    (":   Members present: Wren, Ola\n:   Others present: Kit\n", ["Wren", "Ola", "Kit"]),
+    ("# Call\n\n```text\nDate: 2025-05-14\nAttendees: Wren, Ola\n```\n", ["Wren", "Ola"]),
     # more than one line of them
+    ("Asistieron Inés Ruiz.\n\nTambién estuvieron Tito Sanz y Lola Paz.\n", ["Inés Ruiz", "Tito Sanz", "Lola Paz"]),
     ("Présents : Maud, Noé\n\nÉtaient également présents : Lise\n", ["Maud", "Noé", "Lise"]),
     ("**Directors present:** Wren Ash\n\n**Guests:** Kit Dale\n", ["Wren Ash", "Kit Dale"]),
     ("TN: Wiebke, Arno, Ilse\n", ["Wiebke", "Arno", "Ilse"]),
@@ -27,6 +33,9 @@ from cortex.core.minutes.meeting import parse_meeting
     ("## Attendees\n\nWren Ash, chair\nOla Berg\n", ["Wren Ash", "Ola Berg"]),
     ("Anwesend: Wiebke, Arno\n\nProtokollführung: Ilse Roth\n\nModeration: Arno\n", ["Wiebke", "Arno", "Ilse Roth"]),
     ("Attendees: Wren Ash (WA), Ola Berg (OB)\n\nScribe: OB\n", ["Wren Ash", "Ola Berg"]),
+    ("Attendees: Wren Ash, Ola Berg\n\nScribe: n/a (a chat)\n", ["Wren Ash", "Ola Berg"]),
+    # no list behind a paragraph
+    ("## Présents\n\n- Maud Petit\n- Noé Roy\n\nMaud ouvre la séance.\n\n- Radio\n", ["Maud Petit", "Noé Roy"]),
     # a table drawn with spaces, and names that are links of reStructuredText
     ("# Présences\n\n-----------   -------\nMaud Petit    Radio\nNoé           Radio, Vélo\n-----------   -------\n", ["Maud Petit", "Noé"]),
     ("## Asistentes\n\n- Inés Ruiz inesr_\n- Tito Sanz titos_\n\n.. _inesr: https://a.example\n.. _titos: https://b.example\n", ["Inés Ruiz", "Tito Sanz"]),
@@ -59,6 +68,10 @@ HEAD = {
     ("de", "## Aufgaben\n- Einladung verschicken, Tobias\n- Musik: Arno\n", [("Einladung verschicken", "Tobias"), ("Musik", "Arno")]),
     ("fr", "Il faudra relancer les membres (Noé).\n", [("Il faudra relancer les membres", "Noé")]),
     ("fr", "- Recontacter la radio : [@zoe](https://a.example/zoe)\n- trouver un camion -&gt; [@zoe](https://a.example/zoe)\n", [("Recontacter la radio", "zoe"), ("trouver un camion", "zoe")]),
+    ("fr", "Le bus attend (TODO zadig).\n\nPas de nouvelle du bus (TODO zadig: relancer).\n", [("Le bus attend", "zadig"), ("Pas de nouvelle du bus: relancer", "zadig")]),
+    ("fr", "À faire : louer le bus (Maud) ; payer la salle (Noé)\n", [("louer le bus", "Maud"), ("payer la salle", "Noé")]),
+    ("en", "## Actions\n- count the chairs (A) -> see the list\n- mend the door (B) (soon)\n", [("count the chairs -> see the list", "A"), ("mend the door (soon)", "B")]),
+    ("en", "## Actions\n- work with @zed on the door\n", [("work with @zed on the door", "")]),
     # behind a colon or a dash, where what stands before it is a task
     ("de", "- Schlüssel nachmachen (Wiebke)\n- Licht leihen: Arno\n- Moderation: Arno\n", [("Schlüssel nachmachen", "Wiebke"), ("Licht leihen", "Arno")]),
     ("en", "- update the site - Alex\n- the old site - Alex\n", [("update the site", "Alex")]),
@@ -74,6 +87,8 @@ HEAD = {
     ("de", "- Zuständig für den Aufbau: Arno\n", [("den Aufbau", "Arno")]),
     # what a table says stands, be it a name or not
     ("de", "| Was | Wer |\n|--|--|\n| Bus mieten | Vorstand |\n| Ton | [Rike](https://a.example/rike) |\n| Zelte | QX |\n", [("Bus mieten", "Vorstand"), ("Ton", "Rike"), ("Zelte", "QX")]),
+    ("en", "| Task | Responsible member |\n|--|--|\n| Paint the door | Bo |\n| Mend the lock | T.B.D. |\n", [("Paint the door", "Bo"), ("Mend the lock", "")]),
+    ("en", "## Agenda-items\n\n| Objective | Action |\n|--|--|\n| The door | Discuss |\n", []),
     # who does what only people do is a person, though no list names them
     ("de", "Gesine berichtet vom Fest.\n\nGesine wird den Strom bezahlen.\n", [("den Strom bezahlen", "Gesine")]),
     ("es", "Fabio propone una fiesta.\n\nFabio comprará la pintura.\n", [("Fabio comprará la pintura", "Fabio")]),
