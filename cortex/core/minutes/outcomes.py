@@ -101,7 +101,6 @@ _ECHO_RE, _SPEAKER_RE = (
 _LAST_LABEL_RE = cues.regex_of("last label")
 _TRAILING_NAME_RE = lazy_re(r"\(([^()]{2,60})\)[ .]*$")
 _STRUCK_RE = lazy_re(r"~~(.+?)~~[ .]*")
-_ANCHOR_RE = lazy_re(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
 _LETTERS_RE = lazy_re(r"[^\W\d_]+")
 _NUMBER_RE = lazy_re(r"[\W\d_]*")
 _NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
@@ -224,7 +223,7 @@ class OutcomeReader:
         lead = _LEADING_BRACKETS_RE.match(CHECKBOX_RE.sub("", text))
         owner = (parse_people(lead[1], self.names, strict=True) if lead else "") or place.owner
         nested, below = item.nested, place._replace(topic=text or place.topic, owner=owner)
-        if not text or _ANCHOR_RE.fullmatch(text):
+        if not text:
             below = place
         elif not more and (heading := self._announced(item, text, place)):
             below = heading
@@ -371,8 +370,7 @@ class OutcomeReader:
         kind = cues.section_kind(key) if rest else ""
         is_sentence = any(key.partition(" ")[0] in words for words in cues.STOP_WORDS.values())
         if is_sentence or kind not in (ACTION, DECISION, QUESTION, CONTEXT):
-            last = _LAST_LABEL_RE.search(text, max(0, len(text) - _MAX_LAST_LABEL))
-            if not last or last.start() <= 3:
+            if not (last := _LAST_LABEL_RE.search(text, max(4, len(text) - _MAX_LAST_LABEL))):
                 return "", text, ""
             kind = ACTION if last["action"] else DECISION
             return kind, text[: last.start()] + (last["more"] or ""), last["owner"] or ""

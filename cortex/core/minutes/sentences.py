@@ -32,7 +32,7 @@ _ASIDE_RE = lazy_re(r"\(([^()]{12,200})\)")
 _CONJUNCTION_RE = lazy_re(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|[→–—-])[ ]")
 _TOKEN_RE = lazy_re(r"@?[^\W\d_][\w'’.-]*")
 FULL_NAME_RE = lazy_re(
-    r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
+    r"[^\W\d_a-z][\w'’.-]+(?:(?:[ ](?:v[ao]n|de[rlns]?|d[aiou]s?|la)){0,2}[ ][^\W\d_a-z][\w'’.-]*){1,3}"
 )
 _LEAD_RE = lazy_re(r"[\s*_>\"'(\[]{0,6}")
 _FIRST_WORD_RE = lazy_re(r"[*_\[\]` ]*+(@?\w*)")
@@ -50,11 +50,12 @@ _GROUP_RE = lazy_re(
 )
 _FOREIGN_GROUP_RE = lazy_re(
     r"(?i)(?:la[ ]commission(?:[ ](?-i:[A-Z])\w+)?|le[ ](?:bureau|conseil|comité|c\.?a\.?)|l['’](?:équipe|association)"
-    r"|la[ ](?:junta|comisión)|el[ ](?:comité|equipo)|het[ ]bestuur|de[ ]\w*commissie"
+    r"|la[ ](?:junta|comisión)|secretaría|tesorería|presidencia|el[ ](?:comité|equipo)|het[ ]bestuur|de[ ]\w*commissie"
     r"|der[ ](?:vorstand|vorsitzende|kassenwart)|die[ ](?:vorsitzende|kassenwartin))(?=[ ])"
 )
 _IT_WAS_RE = lazy_re(r"(?i)it[ ](?:was|has)")
-_WORD_END_RE = lazy_re(r"\w\b\.?")
+_IMPERSONAL_RE = lazy_re(r"(?:il|on|nous|wir|es|hay|tenemos)[ ]")
+_WORD_END_RE = lazy_re(r"\w\b(?!(?<=\W\w)['’])\.?")
 _MAX_NAME_CHARS = 80
 _MAX_LEAD_CHARS = 12  # of an outcome behind an arrow, before what tells that it is one
 _MAX_ABBREVIATION = 12  # characters at the end of a sentence, of which the last word is looked at
@@ -138,7 +139,8 @@ class Speech:
 
     def _begins_promise(self, text: str) -> bool:
         is_told = self.language in ("de", "nl") and self.named_task(text, has_due=False)
-        return bool(is_told or self._direct(text) or _PRONOUN_CUE_RE.match(text))
+        is_owed = _OBLIGATION_RE.match(text) and _IMPERSONAL_RE.match(text)
+        return bool(is_told or is_owed or self._direct(text) or _PRONOUN_CUE_RE.match(text))
 
     def leading_people(
         self, text: str, *, whole: bool = False, strict: bool = True

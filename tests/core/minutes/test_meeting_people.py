@@ -71,7 +71,9 @@ HEAD = {
     ("fr", "Le bus attend (TODO zadig).\n\nPas de nouvelle du bus (TODO zadig: relancer).\n", [("Le bus attend", "zadig"), ("Pas de nouvelle du bus: relancer", "zadig")]),
     ("fr", "À faire : louer le bus (Maud) ; payer la salle (Noé)\n", [("louer le bus", "Maud"), ("payer la salle", "Noé")]),
     ("en", "## Actions\n- count the chairs (A) -> see the list\n- mend the door (B) (soon)\n", [("count the chairs -> see the list", "A"), ("mend the door (soon)", "B")]),
+    ("en", "## Actions\n- @zed will mend the door\n", [("mend the door", "zed")]),
     ("en", "## Actions\n- work with @zed on the door\n", [("work with @zed on the door", "")]),
+    ("fr", "Maud s'occupe de payer la salle.\n\nMaud s'absente, dit Maud Simon.\n", [("payer la salle", "Maud")]),
     # behind a colon or a dash, where what stands before it is a task
     ("de", "- Schlüssel nachmachen (Wiebke)\n- Licht leihen: Arno\n- Moderation: Arno\n", [("Schlüssel nachmachen", "Wiebke"), ("Licht leihen", "Arno")]),
     ("en", "- update the site - Alex\n- the old site - Alex\n", [("update the site", "Alex")]),
