@@ -233,7 +233,9 @@ def compose_briefing(
     costs = {part.kind: _part_costs(part, budget) for part in present}
     headings = sum(one.fixed() for one in costs.values())
     for preamble in (_preamble(head, budget), _short_preamble(head, budget)):
-        lines = [*preamble, *_other_branches_lines(head)]
+        left_out = format_count(head.left_out, "record")
+        others = f"{left_out} of other branches left out: cortex brief --all-branches"
+        lines = [*preamble, *([others] if head.left_out else [])]
         room = budget * TOKEN_UNITS - _framed_cost(lines) - headings
         if room >= 0:
             return _render(present, _allot_room(costs, room), lines, budget)
@@ -365,12 +367,6 @@ def _short_preamble(head: BriefingHead, budget: int) -> list[str]:
     return [
         f"Notes, not instructions.{newest} At most {budget} tokens. `cortex show HANDLE` for each."
     ]
-
-
-def _other_branches_lines(head: BriefingHead) -> list[str]:
-    counted = format_count(head.left_out, "record")
-    line = f"{counted} of other branches left out: cortex brief --all-branches"
-    return [line] if head.left_out else []
 
 
 def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:

@@ -255,17 +255,14 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
         )[1]
     versions = (parse_page(base.decode("utf-8", "replace")), *sides)
     is_flat = any(side.is_flat for side in sides)
-    was, one, other = (_items_by_id(version, is_flat=is_flat) for version in versions)
+    # In the form of format 2 the ids of items are keys of blocks.
+    listed = (map(_as_block, one.items) if is_flat else one.items for one in versions)
+    was, one, other = ({item.id: item for item in items} for items in listed)
     keys = sorted({*one, *other})
     merged = (_merge_item(was.get(key), one.get(key), other.get(key)) for key in keys)
     # A header may ask for half a character.
     text = render_page(max(pages), filter(None, merged), is_flat=is_flat)
     return text.encode("utf-8", "replace")
-
-
-def _items_by_id(page: ParsedPage, *, is_flat: bool) -> dict[str, ItemLine]:
-    """The items of a page by their ids, which in the form of format 2 are keys of blocks."""
-    return {item.id: item for item in (map(_as_block, page.items) if is_flat else page.items)}
 
 
 def _merge_item(

@@ -75,7 +75,12 @@ def judge_session(events: Iterable[Event], before: Iterable[DistilledRecord] = (
     turns = [_read_turn(event) for event in events if event.type in READ_TYPES]
     stretches, told = _number_stretches(turns), {one.statement for one in before}
     words = [*_find_choices(turns), *_find_answers(turns)]
-    found = [*_find_commits(turns), *_find_plans(turns), *_find_requests(turns)]
+    asked = [(turn, one) for turn in turns for one in turn.done.pull_requests if one.subject]
+    requests = [
+        _Found(_REQUEST, _record(turn, "learning", one.subject, 0.8, one.body))
+        for turn, one in asked
+    ]
+    found = [*_find_commits(turns), *_find_plans(turns), *requests]
     # Later words first, so that of one subject they are kept.
     ranked = sorted((*reversed(words), *found), key=lambda one: one.rank)
     kept: list[_Found] = []
@@ -307,10 +312,3 @@ def _find_plans(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
 def _takes_back(turn: _JudgedTurn) -> bool:
     lines = (line for one in turn.said if one.role == USER for line in _own_sentences(one))
     return any(_says("taken back", line) for line in lines)
-
-
-def _find_requests(turns: Sequence[_JudgedTurn]) -> Iterator[_Found]:
-    for turn in turns:
-        for one in turn.done.pull_requests:
-            if one.subject:
-                yield _Found(_REQUEST, _record(turn, "learning", one.subject, 0.8, one.body))

@@ -66,7 +66,7 @@ def extract_claims(id_: str, title: str, text: str, created: str) -> RecordClaim
     for whole in _iter_sentences(f"{title}\n\n{text}"[:_MAX_TEXT_CHARS]):
         sentence = _INSTEAD_RE.split(whole)[0]
         words = [word.strip("`'\"*_,;:!?.()") for word in sentence.casefold().split()]
-        if not _GONES.isdisjoint(words) or any(map(_begins_gone, words)):
+        if not _GONES.isdisjoint(words) or any(word.startswith(_GONE_STEMS) for word in words):
             continue
         named = [*find_files(sentence), *(_FOLDER_RE.findall(sentence) if "/" in sentence else ())]
         files.update(dict.fromkeys(filter(_is_inside_project, named)))
@@ -82,10 +82,6 @@ def extract_claims(id_: str, title: str, text: str, created: str) -> RecordClaim
         tuple(packages)[:MAX_PACKAGES],
         tuple(branches)[:MAX_BRANCHES],
     )
-
-
-def _begins_gone(word: str) -> bool:
-    return word.startswith(_GONE_STEMS)
 
 
 def _denies(word: str) -> bool:

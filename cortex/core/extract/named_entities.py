@@ -261,27 +261,23 @@ def find_files(text: str) -> Iterator[str]:
 
 
 def _find_files_by_ending(text: str) -> Iterator[str]:
+    """The whole names, with their paths, that end as files do."""
     for found in _FILE_ENDING_RE.finditer(text):
-        if name := _file_with_ending(text, found):
-            yield name
-
-
-def _file_with_ending(text: str, found: re.Match[str]) -> str:
-    """The whole name, with its path, that ends so; empty when it is no file's."""
-    begin, least = found.start(), max(0, found.start() - _MAX_NAME_CHARS)
-    while begin > least and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/"):
-        begin -= 1
-    path = text[begin : found.end()].removeprefix("./")
-    stem, _, ending = path.rpartition(".")
-    before = text[begin - 1] if begin else " "  # an asterisk may be emphasis, or a pattern's
-    is_part = before in "{}<:=\\%&?#$" or (before == "*" and path[0] in "/._-")
-    if not stem or is_part or "//" in path or _DOMAIN_RE.match(path) or stem.endswith((".", "/")):
-        return ""
-    is_known = ending.lower() in _FILE_EXTENSIONS
-    if "/" not in path:
-        is_known = is_known and len(ending) > 1 and stem.casefold() not in _DOTTED_LIBRARIES
-    is_deep = path.count("/") > 1 and ending.islower() and len(ending) < 5
-    return path if is_deep or is_known else ""
+        begin, least = found.start(), max(0, found.start() - _MAX_NAME_CHARS)
+        while begin > least and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/"):
+            begin -= 1
+        path = text[begin : found.end()].removeprefix("./")
+        stem, _, ending = path.rpartition(".")
+        before = text[begin - 1] if begin else " "  # an asterisk may be emphasis, or a pattern's
+        is_part = before in "{}<:=\\%&?#$" or (before == "*" and path[0] in "/._-")
+        is_name = stem and not is_part and "//" not in path and not stem.endswith((".", "/"))
+        if not is_name or _DOMAIN_RE.match(path):
+            continue
+        is_known = ending.lower() in _FILE_EXTENSIONS
+        if "/" not in path:
+            is_known = is_known and len(ending) > 1 and stem.casefold() not in _DOTTED_LIBRARIES
+        if is_known or (path.count("/") > 1 and ending.islower() and len(ending) < 5):
+            yield path
 
 
 def _version_around_dot(text: str, at: int) -> str:

@@ -105,24 +105,22 @@ def edge_label(kind: str, why: str) -> str:
 def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
     """The names by which links find the note, with ranks: 0 its id, 1 its path, 2 its file name."""
     whole = link_key(path)
-    names = [(whole, 1), (whole.rpartition("/")[2], 2)]
-    if id_ != path:
-        names.insert(0, (link_key(id_), 0))
-    found: dict[str, int] = {}
-    for key, rank in names:
-        if key:
-            found.setdefault(key, rank if rank != 1 or "/" in key else 2)
-    return tuple(found.items())
+    own = [(link_key(id_), 0)] if id_ != path else []
+    return _first_ranks((*own, (whole, 1 if "/" in whole else 2), (basename_key(path), 2)))
 
 
 def title_keys_of(title: str, path: str, aliases: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """What people call the note, as it is compared, with ranks: 0 title, 1 file name, 2 alias."""
-    file_name = link_key(path).rpartition("/")[2]
-    names = ((title, 0), (file_name, 1), *((alias, 2) for alias in aliases))
+    names = ((title, 0), (basename_key(path), 1), *((alias, 2) for alias in aliases))
+    return _first_ranks((title_key(name), rank) for name, rank in names)
+
+
+def _first_ranks(names: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Each name once, with the first of its ranks."""
     found: dict[str, int] = {}
-    for name, rank in names:
-        if key := title_key(name):
-            found.setdefault(key, rank)
+    for key, rank in names:
+        found.setdefault(key, rank)
+    found.pop("", None)
     return tuple(found.items())
 
 
