@@ -129,8 +129,7 @@ def merge_blocks(
 
 def add_conflict_entries(block: FieldTexts, conflicts: list[str]) -> FieldTexts:
     """The block with the entries added to its `merge_conflicts`."""
-    existing = block.get(CONFLICTS_KEY)
-    value = yaml_subset.parse_value(CONFLICTS_KEY, existing.text) if existing else None
+    existing, value = block.get(CONFLICTS_KEY), value_of(block, CONFLICTS_KEY)
     is_block = bool(value and value.style == "block")
     lines = [
         "".join(item.lines) if is_block else f"- {flow_text(item.node)}\n"
@@ -154,6 +153,11 @@ def add_conflict_entries(block: FieldTexts, conflicts: list[str]) -> FieldTexts:
     return merged | last
 
 
+def value_of(block: FieldTexts | None, key: str) -> ParsedValue | None:
+    """The value of a key; None without it, and where it cannot be parsed."""
+    return yaml_subset.parse_value(key, block[key].text) if block and key in block else None
+
+
 def is_flat(block: FieldTexts | None) -> bool:
     """Whether the fields are of a flat record (`core/model/note_form.py`)."""
     return bool(block) and EVENTS in block and PROVENANCE not in block  # type: ignore[operator]
@@ -162,12 +166,11 @@ def is_flat(block: FieldTexts | None) -> bool:
 def flattened(block: FieldTexts) -> FieldTexts:
     """The fields of a nested record as a flat one has them, its events as links; as they are where
     its provenance is none that Cortex writes."""
-    chunk = block.get(PROVENANCE)
-    value = yaml_subset.parse_value(PROVENANCE, chunk.text) if chunk else None
+    value = value_of(block, PROVENANCE)
     if value is None or value.kind != "map" or value.entries.keys() - {EVENTS, SESSION, LAYER}:
         return block
     origin = dict(value.entries)
-    events = yaml_subset.parse_value(EVENTS, origin[EVENTS].text) if EVENTS in origin else None
+    events = value_of(origin, EVENTS)
     if events and all(isinstance(item.node, str) for item in events.items):
         links = event_links(str(item.node).strip("[]") for item in events.items)
         origin[EVENTS] = FieldText("", "".join(f"{line}\n" for line in field_lines(EVENTS, links)))

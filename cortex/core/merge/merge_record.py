@@ -43,17 +43,6 @@ class MergedRecord(NamedTuple):
     leaves_out_text: bool = False  # of a topic that both sides saved anew the text of one of them
 
 
-class _TopicWinner(NamedTuple):
-    """Of two sides that both saved a topic anew, the one whose text stands.
-
-    `newer` and `older` are by `updated`, which need not be the order of the events.
-    """
-
-    side: str  # newer, older, or both if their text is of one event
-    kept: str = ""  # both texts for a person: title and time
-    lost: str = ""
-
-
 _EXTRACTED = re.compile(
     r"(?m)^(?:  )?layer: "
 )  # in the provenance of a record that rules found in a session
@@ -141,12 +130,14 @@ def _merge_sides(
 ) -> MergedRecord:
     """The merged note of a base and two sides. `labels` are for newer and older, `eols` for
     frontmatter and text."""
-    was, newer, older = _with_one_text_of_session(sides)
-    latest = _topic_winner(was, newer, older)
-    ledger = MergeLog(_precedence(newer, older, latest), is_yaml)
-    was, newer, older = _with_one_title((was, newer, older), latest, ledger)
+    sides = _with_one_text_of_session(sides)
+    ledger = MergeLog(_precedence(*sides), is_yaml)
+    was, newer, older = titled = _with_one_title(sides, ledger)
     style = MarkerStyle(*(labels or _marker_labels(newer, older)), marker_size)
-    text = _merge_text((was, newer, older), ledger, latest, style, is_added=is_added)
+    text = _merge_text(titled, ledger, style, is_added=is_added)
+    if ledger.leaves_out_text:
+        kept, lost = map(_describe_text, _kept_and_lost(sides, ledger))
+        ledger.decisions.append(f"text: kept {kept}, not {lost}: both sides saved {newer.topic!r}")
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", eols[0]) + text.data.replace(b"\n", eols[1])
@@ -155,17 +146,16 @@ def _merge_sides(
     return MergedRecord(data, is_clean, decisions, leaves_out_text=ledger.leaves_out_text)
 
 
-def _precedence(
-    newer: _RecordSide, older: _RecordSide, latest: _TopicWinner | None
-) -> fields.SidePrecedence:
-    winner = older if latest and latest.side == "older" else newer
+def _precedence(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> fields.SidePrecedence:
+    topic_winner = _topic_winner(was, newer, older)
+    winner = older if topic_winner == "older" else newer
     return fields.SidePrecedence(
         newer.updated,
         older.updated,
         time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
         is_session="session" in (newer.type, older.type),
-        topic_winner=latest.side if latest else "",
-        is_titled_by_heading=bool(latest and _heading_of(winner)),
+        topic_winner=topic_winner,
+        is_titled_by_heading=bool(topic_winner and _heading_of(winner)),
     )
 
 
@@ -194,39 +184,36 @@ def _with_one_text_of_session(
 def _merge_text(
     sides: _ThreeSides,
     ledger: MergeLog,
-    latest: _TopicWinner | None,
     style: MarkerStyle,
     *,
     is_added: bool,
 ) -> MergedBody:
     """The body: of a topic that both sides saved anew the later one, else merged by lines."""
-    was, newer, older = sides
-    if latest and latest.side != "both":
-        kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-        ledger.leaves_out_text = lost.parts.body not in (kept.parts.body, was.parts.body)
-        if ledger.leaves_out_text:
-            # What was found in agents' sessions nobody has said, and nobody need look at.
-            if not all(_EXTRACTED.search(one.frontmatter) for one in (kept, lost)):
-                ledger.lost.append(fields.LOST_TEXT)
-            ledger.decisions.append(
-                f"text: kept {latest.kept}, not {latest.lost}: both sides saved {newer.topic!r}"
-            )
-        return MergedBody(kept.parts.body, 0)
-    bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    return merge_body(*bodies, style, added=is_added)
+    was, newer, older = (side.parts.body for side in sides)
+    if ledger.precedence.topic_winner not in ("newer", "older"):
+        return merge_body(was, newer, older, style, added=is_added)
+    kept, lost = _kept_and_lost(sides, ledger)
+    ledger.leaves_out_text = lost.parts.body not in (kept.parts.body, was)
+    # What was found in agents' sessions nobody has said, and nobody need look at.
+    is_said = not all(_EXTRACTED.search(one.frontmatter) for one in (kept, lost))
+    if ledger.leaves_out_text and is_said:
+        ledger.lost.append(fields.LOST_TEXT)
+    return MergedBody(kept.parts.body, 0)
 
 
-def _with_one_title(
-    sides: _ThreeSides,
-    latest: _TopicWinner | None,
-    ledger: MergeLog,
-) -> _ThreeSides:
+def _kept_and_lost(sides: _ThreeSides, ledger: MergeLog) -> tuple[_RecordSide, _RecordSide]:
+    """The side whose text stands of a topic that both saved anew, and the other."""
+    _, newer, older = sides
+    return (newer, older) if ledger.precedence.topic_winner == "newer" else (older, newer)
+
+
+def _with_one_title(sides: _ThreeSides, ledger: MergeLog) -> _ThreeSides:
     """Base, newer and older with one heading, which is a field like any other, and as an alias."""
     was, one, two = titles = [_heading_of(side) for side in sides]
     if not one or not two or one == two:
         return sides
-    is_saved_anew = latest is not None and latest.side != "both"  # its title goes with its text
-    kept = two if (latest and latest.side == "older" if is_saved_anew else one == was) else one
+    winner = ledger.precedence.topic_winner  # whose title goes with its text
+    kept = two if winner == "older" or (winner != "newer" and one == was) else one
     if was not in (one, two):
         ledger.log_choice("title", kept, one if kept == two else two)
     base, newer, older = (
@@ -277,7 +264,7 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
     by_key = split_fields(block)
 
     def text(key: str) -> str:
-        value = yaml_subset.parse_value(key, by_key[key].text) if by_key and key in by_key else None
+        value = fields.value_of(by_key, key)
         return value.text if value and value.kind == "scalar" else ""
 
     id_ = text("id")
@@ -289,41 +276,39 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
     return _RecordSide(parts, block, by_key, id_, text("type"), updated, text("topic"))
 
 
-def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
+def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> str:
     """Whose text stands of a record with a topic that was saved anew on both sides: that of the
-    greatest event, as in `core/normalize/topic_upsert.py`. None where that was not so."""
+    greatest event, as in `core/normalize/topic_upsert.py`, which need not be the newer by `updated`;
+    `both` if it is one event on both sides. Empty where that was not so."""
     if not (newer.topic and older.topic):
-        return None
+        return ""
     before, one, two = (_provenance_events(side) for side in (was, newer, older))
     if not (one - before and two - before):
-        return None
+        return ""
     # `datetime` costs 1 ms, and few merges are of a topic that both sides saved.
     from cortex.core.model.event import latest_event_id  # noqa: PLC0415
 
     first, second = latest_event_id(one), latest_event_id(two)
     if first == second:  # what came in late on both sides changed no text
-        return _TopicWinner("both")
-    texts = (_describe_text(newer, first), _describe_text(older, second))
-    if first > second:
-        return _TopicWinner("newer", *texts)
-    return _TopicWinner("older", *texts[::-1])
+        return "both"
+    return "newer" if first > second else "older"
 
 
-def _describe_text(side: _RecordSide, event: str) -> str:
+def _describe_text(side: _RecordSide) -> str:
     """`"Use SQLite" of 2026-11-20 16:45`."""
-    field = side.fields.get("title") if side.fields else None
-    value = yaml_subset.parse_value("title", field.text) if field else None
+    from cortex.core.model.event import latest_event_id, time_of_id  # noqa: PLC0415
+
+    value = fields.value_of(side.fields, "title")
     title = _heading_of(side) or (value.text if value else side.topic)
-    return f'"{title[:80]}" of {event[:4]}-{event[4:6]}-{event[6:8]} {event[9:11]}:{event[11:13]}'
+    time = time_of_id(latest_event_id(_provenance_events(side)))
+    return f'"{title[:80]}" of {time[:10]} {time[11:16]}'
 
 
 def _provenance_events(side: _RecordSide) -> set[str]:
     """The ids of the events that a note names as where it came from."""
-    field = side.fields.get("provenance") if side.fields else None
-    block = yaml_subset.parse_value("provenance", field.text) if field else None
+    block = fields.value_of(side.fields, "provenance")
     entries = side.fields if fields.is_flat(side.fields) else block and block.entries
-    field = entries.get("events") if entries else None
-    events = yaml_subset.parse_value("events", field.text) if field else None
+    events = fields.value_of(entries, "events")
     items = events.items if events else ()
     return {item.node.strip("[]") for item in items if isinstance(item.node, str)}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cortex.core.merge.fields import FieldTexts, with_alias_renamed
+from cortex.core.merge.fields import FieldTexts, value_of, with_alias_renamed
 from cortex.core.model.generated_text import (
     OVERVIEW_MARK_RE,
     SUMMARY_MARK_RE,
@@ -17,7 +17,6 @@ from cortex.core.model.generated_text import (
     is_untitled,
 )
 from cortex.core.model.note_status import OVERVIEW_MARK
-from cortex.core.notes import yaml_subset
 from cortex.core.text.strings import short_hash
 from cortex.core.text.value import NamedTuple
 
@@ -107,7 +106,7 @@ def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
 
 def _own_title(fields: FieldTexts | None, marked: MarkedText | None) -> str:
     """The title if it is one that Cortex gave; else empty."""
-    value = yaml_subset.parse_value("title", fields["title"].text) if fields and "title" in fields else None  # fmt: skip
+    value = value_of(fields, "title")
     title = value.text if value and value.kind == "scalar" else ""
     is_own = short_hash(title, 10).encode() == marked.mark[3] if marked else is_untitled(title)
     return title if is_own else ""

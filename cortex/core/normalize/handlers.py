@@ -154,9 +154,7 @@ def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -
     note = edit.with_provenance(note, (*note.provenance()[0], *(event.id for event in new)), rest)
     # What is made of a session later is no part of it.
     last = max((event.at for event in new if event.type != events.DISTILLED), default="")
-    if last > note.updated:
-        note = edit.with_fields(note, {"updated": last})
-    return note
+    return edit.with_updated(note, last)
 
 
 def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
