@@ -24,7 +24,7 @@ from cortex.interfaces import pages
 from cortex.interfaces.call import Request, bind, error_of
 from cortex.interfaces.cli import hint as hints, render
 from cortex.interfaces.declare import declaration_of, load_verb, refuse_unknown
-from cortex.interfaces.http.guard import BodyTooLargeError, error_body
+from cortex.interfaces.http.guard import HttpError, error_response
 from cortex.interfaces.http.routes import EDGE_PATH, Route, declare, whole_declaration
 from cortex.vault import user_settings
 
@@ -32,27 +32,8 @@ BODY_METHODS = ("POST", "PUT")
 _TRUTHS = {"true": True, "false": False}
 _MAX_QUERY_FIELDS = 100
 _COMMANDS = ("undo", "keep", "fix", "drop")  # fields of answers that hold commands of Cortex
-
-
-class BadRequestError(CortexError):
-    """A request that cannot be read."""
-
-
-class ForbiddenError(CortexError):
-    """What a setting of the user has to allow."""
-
-
-class RefusedError(CortexError):
-    """What fits the types, and the verb does not do: two values that exclude each other, a note of another kind."""
-
-
-class UnsupportedTypeError(CortexError):
-    """A body that is no JSON by its own word."""
-
-
 _STATUS_OF_ERROR: tuple[tuple[type[Exception], int], ...] = (
-    (NotFoundError, 404), (StaleVersionError, 412), (ConflictError, 409), (InvalidInputError, 422), (BadRequestError, 400),
-    (ForbiddenError, 403), (RefusedError, 409), (BodyTooLargeError, 413), (UnsupportedTypeError, 415),
+    (NotFoundError, 404), (StaleVersionError, 412), (ConflictError, 409), (InvalidInputError, 422),
 )  # fmt: skip
 
 
@@ -71,7 +52,7 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
         given = _edge_of(str(given.pop("id"))) | given
     if given.get("hard") in (True, "true") and not user_settings.allows_hard_delete():
         hint = f"hard_delete = true below [serve] in {user_settings.settings_file()} allows it"
-        raise ForbiddenError("no setting of yours allows to remove a file", hint)
+        raise HttpError(403, "no setting of yours allows to remove a file", hint)
     cursor = str(given.pop("cursor", ""))
     call = bind(load_verb(route.verb), whole_declaration(route), given, request)
     call.values()  # what does not fit its type is told apart from what the verb refuses
@@ -81,7 +62,8 @@ def call_route(route: Route, values: Mapping[str, object], request: Request) -> 
         else:
             answer, following = call.answer(), ""
     except InvalidInputError as error:
-        raise RefusedError(error.message, error.hint) from error
+        # It fits the types: two values that exclude each other, or a note of another kind.
+        raise HttpError(409, error.message, error.hint) from error
     content: dict[str, Any] = render.as_json(answer)
     if following:
         content["next_cursor"] = following
@@ -144,7 +126,7 @@ async def read_values(request: HttpRequest, route: Route) -> dict[str, object]:
     values: dict[str, object] = dict(request.path_params)
     for name, text in read_query(request).items():
         if name in values:
-            raise BadRequestError(f"{name} is given twice", "give it once")
+            raise HttpError(400, f"{name} is given twice", "give it once")
         kind = parameters[name].type if name in parameters else str
         has_default = name in parameters and isinstance(parameters[name].default, str)
         if kind is bool and text not in _TRUTHS:
@@ -154,7 +136,7 @@ async def read_values(request: HttpRequest, route: Route) -> dict[str, object]:
             values[name] = _TRUTHS[text] if kind is bool else text
     for name, value in (await read_body(request)).items() if route.method in BODY_METHODS else ():
         if name in values:
-            raise BadRequestError(f"{name} is given twice", "give it once")
+            raise HttpError(400, f"{name} is given twice", "give it once")
         if value is not None and name in parameters and not fits_json(parameters[name].type, value):
             raise InvalidInputError(
                 f"{name} is {value!r:.60}, of another type", "/openapi.json has the types"
@@ -182,21 +164,21 @@ def fits_json(kind: Any, value: object) -> bool:
 
 
 def read_query(request: HttpRequest) -> dict[str, str]:
-    """The fields of the query. Raises `BadRequestError`, also for one that is given twice."""
+    """The fields of the query. Raises `HttpError`, also for one that is given twice."""
     text = request.scope["query_string"].decode("latin-1")
     try:
         pairs = parse_qsl(
             text, keep_blank_values=True, max_num_fields=_MAX_QUERY_FIELDS, errors="strict"
         )
     except ValueError as error:
-        raise BadRequestError(
-            f"the query cannot be read: {error}", "send UTF-8, each name once"
+        raise HttpError(
+            400, f"the query cannot be read: {error}", "send UTF-8, each name once"
         ) from None
     values = dict(pairs)
     if len(values) != len(pairs):
         hint = "give it once; a list is written with commas"
         twice = next(name for name, _ in pairs if [key for key, _ in pairs].count(name) > 1)
-        raise BadRequestError(f"{twice[:100]} is given twice", hint)
+        raise HttpError(400, f"{twice[:100]} is given twice", hint)
     return values
 
 
@@ -207,14 +189,14 @@ async def read_body(request: HttpRequest) -> dict[str, object]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise UnsupportedTypeError("the body has to be JSON", "Content-Type: application/json")
+        raise HttpError(415, "the body has to be JSON", "Content-Type: application/json")
     try:
         body = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise BadRequestError(f"the body is no JSON: {reason}", "send an object") from None
+        raise HttpError(400, f"the body is no JSON: {reason}", "send an object") from None
     if not isinstance(body, dict):
-        raise BadRequestError("the body has to be a JSON object", 'such as {"title": "…"}')
+        raise HttpError(400, "the body has to be a JSON object", 'such as {"title": "…"}')
     return body
 
 
@@ -246,9 +228,8 @@ def answer_error(error: Exception) -> Response:
         error = error_of(error)
     if not isinstance(error, CortexError):
         traceback.print_exception(error)
-        data = error_body(
-            f"a fault of Cortex: {type(error).__name__}", "the server's output has more"
-        )
-        return Response(data, 500, media_type="application/json")
-    status = next((code for kind, code in _STATUS_OF_ERROR if isinstance(error, kind)), 503)
-    return Response(error_body(error.message, error.hint), status, media_type="application/json")
+        message = f"a fault of Cortex: {type(error).__name__}"
+        return error_response(500, message, "the server's output has more")
+    statuses = (code for kind, code in _STATUS_OF_ERROR if isinstance(error, kind))
+    status = error.status if isinstance(error, HttpError) else next(statuses, 503)
+    return error_response(status, error.message, error.hint)

@@ -30,10 +30,11 @@ from cortex.interfaces.http.guard import (
     PAGE_KEY,
     Doors,
     Guard,
+    HttpError,
     Secrets,
     cookie_name,
-    error_body,
-    is_of_another_user,
+    error_response,
+    refuse_other_users,
 )
 from cortex.interfaces.http.live import LiveStream, answer_run
 from cortex.interfaces.http.routes import VERBS_PATH, Route, methods_by_path
@@ -88,8 +89,8 @@ class _Address:
 
     def _refusal(self) -> Response:
         allowed = ", ".join([*self._handlers, *(["HEAD"] if "GET" in self._handlers else [])])
-        body = error_body("this address does not know the method", f"it takes {allowed}")
-        return Response(body, 405, {"allow": allowed}, "application/json")
+        message = "this address does not know the method"
+        return error_response(405, message, f"it takes {allowed}", {"allow": allowed})
 
 
 def make_app(site: Site, tools: ToolServer) -> ASGIApp:
@@ -218,11 +219,10 @@ async def _calendar(call: _Call, _request: HttpRequest) -> Response:
 
 async def _login(site: Site, secrets: Secrets, request: HttpRequest) -> Response:
     """Take a one-time code for the cookie of a browser."""
-    if is_of_another_user(request.scope, site.port, site.names):
-        raise api.ForbiddenError("another user of this machine asks", "their own memory is theirs")
+    refuse_other_users(request.scope, site.port, site.names)
     code = (await api.read_body(request)).get("code")
     if not (isinstance(code, str) and secrets.take_code(code)):
-        raise api.ForbiddenError("this code is used or too old", "cortex web makes another one")
+        raise HttpError(403, "this code is used or too old", "cortex web makes another one")
     answer = api.answer_json({"status": "ok"})
     answer.set_cookie(
         cookie_name(site.port), secrets.issue("cookie", COOKIE_SECONDS), max_age=COOKIE_SECONDS, httponly=True,
@@ -255,8 +255,7 @@ def _mcp_app(tools: ToolServer) -> Starlette | None:
 async def _http_error(_request: HttpRequest, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     hint = _ADDRESSES_HINT if error.status_code == 404 else ""
-    body = error_body(str(error.detail), hint)
-    return Response(body, error.status_code, error.headers, "application/json")
+    return error_response(error.status_code, str(error.detail), hint, error.headers)
 
 
 async def _fault(_request: HttpRequest, error: Exception) -> Response:

@@ -12,10 +12,12 @@ import hmac
 import json
 import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
+from starlette.responses import Response
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
@@ -107,13 +109,12 @@ class Doors(NamedTuple):
         return found is not None and found[2] == str(self.port) and self.knows_host(host)
 
 
-class _Refusal(NamedTuple):
-    status: int
-    message: str
-    hint: str
+class HttpError(CortexError):
+    """A request that is refused with a status of its own."""
 
-
-_BODY_TOO_LARGE = _Refusal(413, f"a body has at most {MAX_BODY_BYTES:,} bytes", "send less at once")
+    def __init__(self, status: int, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.status = status
 
 
 class Guard:
@@ -135,55 +136,47 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        refusal = self._refusal(scope)
-        if refusal is None:
-            try:
-                await self._app(scope, _bounded(receive), answer)
-            except BodyTooLargeError:
-                refusal = _BODY_TOO_LARGE
-        if refusal:
-            await refuse(answer, refusal)
-
-    def _refusal(self, scope: Scope) -> _Refusal | None:
-        """Why a request may not go on; None for one that may."""
         headers, path, doors = Headers(scope=scope), scope["path"], self._doors
-        is_public = path in doors.public or path.startswith(doors.public_folders)
-        if (foreign := self._refuse_strangers(headers)) or is_public:
-            return foreign
-        return self._refuse_unknown(scope, headers)
+        try:
+            self._refuse_strangers(headers)
+            if path not in doors.public and not path.startswith(doors.public_folders):
+                self._refuse_unknown(scope, headers)
+            await self._app(scope, _bounded(receive), answer)
+        except HttpError as error:
+            way = {"www-authenticate": "Bearer"} if error.status == 401 else {}
+            response = error_response(error.status, error.message, error.hint, way)
+            await response(scope, receive, answer)
 
-    def _refuse_strangers(self, headers: Headers) -> _Refusal | None:
-        """Of a foreign name, a foreign page, or a body that is too large."""
+    def _refuse_strangers(self, headers: Headers) -> None:
+        """Raise `HttpError` for a foreign name, a foreign page, or a body that is too large."""
         hosts, length = headers.getlist("host"), headers.get("content-length", "0")
         if len(hosts) != 1 or not self._doors.knows_host(hosts[0]):
             hint = "cortex serve --allow-host NAME"
-            return _Refusal(403, "this server does not go by that name", hint)
+            raise HttpError(403, "this server does not go by that name", hint)
         if not all(map(self._doors.knows_origin, headers.getlist("origin"))):
             hint = "open the page of this server"
-            return _Refusal(403, "another site's page may not ask here", hint)
+            raise HttpError(403, "another site's page may not ask here", hint)
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-            return _BODY_TOO_LARGE
-        return None
+            raise _body_too_large()
 
-    def _refuse_unknown(self, scope: Scope, headers: Headers) -> _Refusal | None:
-        """Of one that brings neither the token nor what was made of it."""
+    def _refuse_unknown(self, scope: Scope, headers: Headers) -> None:
+        """Raise `HttpError` for one that brings neither the token nor what was made of it."""
         doors, path, bearer = self._doors, scope["path"], headers.get("authorization", "")
         query = scope["query_string"].decode("ascii", "replace")
         has_token = bearer[:7].lower() == "bearer " and self._secrets.is_token(bearer[7:].strip())
         if has_token or (path == doors.calendar and self._opens_calendar(query)):
-            return None
+            return
         cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(doors.port), "")
         if path == doors.mcp or not self._secrets.holds("cookie", cookie):
             hint = "cortex web opens the page; a program sends Authorization: Bearer TOKEN"
-            return _Refusal(401, "this needs the token", hint)
-        if is_of_another_user(scope, doors.port, doors.names):
-            return _Refusal(403, "another user of this machine asks", "their own memory is theirs")
+            raise HttpError(401, "this needs the token", hint)
+        refuse_other_users(scope, doors.port, doors.names)
         scope[PAGE_KEY] = True
         is_own = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
         if scope["method"] in _SAFE_METHODS or is_own:
-            return None
+            return
         hint = "a program sends Authorization: Bearer TOKEN"
-        return _Refusal(403, "a browser says which page asks, and this did not", hint)
+        raise HttpError(403, "a browser says which page asks, and this did not", hint)
 
     def _opens_calendar(self, query: str) -> bool:
         name, _, value = query.partition("=")
@@ -192,12 +185,12 @@ class Guard:
         )
 
 
-class BodyTooLargeError(CortexError):
-    """More came than a body may have."""
+def _body_too_large() -> HttpError:
+    return HttpError(413, f"a body has at most {MAX_BODY_BYTES:,} bytes", "send less at once")
 
 
 def _bounded(receive: Receive) -> Receive:
-    """`receive` that raises `BodyTooLargeError`, for a body that does not tell its length."""
+    """`receive` that raises `HttpError`, for a body that does not tell its length."""
     size = 0
 
     async def bounded() -> Message:
@@ -205,34 +198,27 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MAX_BODY_BYTES:
-            raise BodyTooLargeError(*_BODY_TOO_LARGE[1:])
+            raise _body_too_large()
         return message
 
     return bounded
 
 
-async def refuse(send: Send, refusal: _Refusal) -> None:
-    """Send an error as JSON."""
-    body = error_body(refusal.message, refusal.hint)
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if refusal.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def error_body(message: str, hint: str = "") -> bytes:
+def error_response(
+    status: int, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+) -> Response:
     """An error as every route tells it."""
-    return json.dumps({"error": message, "hint": hint}, ensure_ascii=True).encode()
+    body = json.dumps({"error": message, "hint": hint}, ensure_ascii=True).encode()
+    return Response(body, status, headers, "application/json")
 
 
-def is_of_another_user(scope: Scope, port: int, names: tuple[str, ...]) -> bool:
-    """Whether a connection of this machine is known to be another user's: who may have read the code of `cortex web`
-    among the words of its browser's process, or our cookie, which a browser hands to every port. Linux tells; elsewhere,
-    and behind a proxy, which is what names are for, nobody is known."""
+def refuse_other_users(scope: Scope, port: int, names: tuple[str, ...]) -> None:
+    """Raise `HttpError` for a connection of this machine that is known to be another user's: who may have read the code
+    of `cortex web` among the words of its browser's process, or our cookie, which a browser hands to every port. Linux
+    tells; elsewhere, and behind a proxy, which is what names are for, nobody is known."""
     client = scope.get("client")
     if names or not client:
-        return False
+        return
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table, encoding="ascii") as file:
@@ -242,8 +228,10 @@ def is_of_another_user(scope: Scope, port: int, names: tuple[str, ...]) -> bool:
         for row in rows[1:]:
             ports = [int(row[at].rpartition(":")[2], 16) for at in (1, 2)]
             if ports == [client[1], port]:
-                return int(row[7]) != os.getuid()
-    return False
+                if int(row[7]) != os.getuid():
+                    message = "another user of this machine asks"
+                    raise HttpError(403, message, "their own memory is theirs")
+                return
 
 
 def cookie_name(port: int) -> str:
