@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.extract.named_entities import find_entities
+from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.bound import minutes_part, structured_part
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.note_items import (
@@ -111,16 +112,18 @@ def _summarize(
     aliases = (*note.get_list("aliases"), *note.get_list("alias"))
     own_text = note.text_below_title if from_events and body else body
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
-    source = _item_source(note, path, status, title, own_text, form=form)
-    source = source._replace(created=clock(source.created, zone), tasks=tasks)
-    if (source.status, source.type) == ("open", "action") and source.id in ticked:
-        source = source._replace(status="done")  # a person ticked the last of its own tasks
+    row = _note_row(note, path, mtime, form)
     if from_events:
         digest = content_digest(title, own_text)
     else:
-        digest = _digest_of_minutes(body, source.type, tier)
-    row = _note_row(note, source, mtime)
-    row = row._replace(status=status, tier=tier, tags=_tags(note, scanned), digest=digest)
+        digest = _digest_of_minutes(body, row.type, tier)
+    tags = _tags(note, scanned)
+    row = row._replace(title=title, status=status, tier=tier, tags=tags, digest=digest)
+    source = _item_source(note, row, own_text, tasks, form)
+    source = source._replace(created=clock(source.created, zone))
+    if (status, row.type) == ("open", "action") and row.id in ticked:
+        # A person ticked the last of its own tasks.
+        source = source._replace(row=row._replace(status="done"))
     summary = NoteSummary(
         row,
         body,
@@ -128,76 +131,63 @@ def _summarize(
         when=one_line(note.get("date")),
         problems=(*problems, *_long_problems(note, path, body)),
         briefing_items=()
-        if is_trail or is_replaced_by_distillation(note) or source.type in CODE_TYPES
+        if is_trail or is_replaced_by_distillation(note) or row.type in CODE_TYPES
         else tuple(item_lines_of(source)),
-        link_names=link_names_of(source.id, path),
+        link_names=link_names_of(row.id, path),
         title_keys=() if is_trail else title_keys_of(title, path, aliases),
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         own_items=(),
         done_action_ids=ticked,
-        sketch=_sketch(source.type, tier, title, own_text),
-        is_raw_code=RAW_CODE in (source.type, note.get("record")),
+        sketch=_sketch(row.type, tier, title, own_text),
+        is_raw_code=RAW_CODE in (row.type, note.get("record")),
     )
     return summary, scanned
 
 
-def _note_row(note: notes.Note, source: ItemSource, mtime: int) -> NoteRow:
+def _note_row(note: notes.Note, path: str, mtime: int, form: NoteForm) -> NoteRow:
     """The row of a note by its frontmatter, without what its text, folder and tags add."""
-    created, updated, changed, written = _times_of(note, source.path, mtime)
+    created, updated, changed, written = _times_of(note, path, mtime)
+    project, events = one_line(note.get_in("project", form)), note.provenance()[0]
     return NoteRow(
         number=0,
-        path=source.path,
-        id=source.id,
-        type=source.type,
-        title=source.title,
-        status=source.status,
-        project=source.project,
-        branch=source.branch,
-        scope=source.scope,
-        topic=source.topic,
+        path=path,
+        id=note.get("id") or path,
+        type=shorten(note.get("type"), 40).lower(),
+        title="",
+        status="",
+        project=project,
+        branch=one_line(note.get_in("branch", form)),
+        scope=one_line(note.get("scope")).lower() or (default_scope(project) if events else ""),
+        topic=one_line(note.get("topic")),
         session=_session_of(note),
         date=changed,
         written=written,
         tier=TIER_CURRENT,
         created=created,
         updated=updated,
-        due=source.due,
-        owner=source.owner,
+        due=one_line(note.get("due")),
+        owner=one_line(note.get("owner")),
         confidence=_clamp_confidence(note.get("confidence")),
         priority=_clamp_priority(note.get("priority")),
         digest="",
         pinned=note.fields.get("pinned") is True,
         tags=(),
-        events=note.provenance()[0],
+        events=events,
     )
 
 
 def _item_source(
-    note: notes.Note, path: str, status: str, title: str, text: str, *, form: NoteForm
+    note: notes.Note, row: NoteRow, text: str, tasks: tuple[Task, ...], form: NoteForm
 ) -> ItemSource:
-    """What the note's lines in briefings are made of, but for its tasks."""
-    id_ = note.get("id") or path
-    type_ = shorten(note.get("type"), 40).lower()
-    project = one_line(note.get_in("project", form))
-    is_record = bool(note.provenance()[0])
+    """What the note's lines in briefings are made of."""
+    is_among_records = row.path.startswith("records/") or f"/records/{row.type}/" in row.path
     return ItemSource(
-        path=path,
-        id=id_,
-        type=type_,
-        title=title,
-        status=status or "active",
-        project=project,
-        branch=one_line(note.get_in("branch", form)),
-        scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
+        row,
         created=note.get("date") or note.get("created"),  # of the day on which it took place
-        due=one_line(note.get("due")),
-        owner=one_line(note.get("owner")),
-        body=_first_names(note.get_list("attendees")) if type_ == "meeting" else text,
-        tasks=(),
-        topic=one_line(note.get("topic")),
-        is_record=bool(id_ != path and type_)
-        and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
+        body=_first_names(note.get_list("attendees")) if row.type == "meeting" else text,
+        tasks=tasks,
+        is_record=bool(row.id != row.path and row.type and (row.events or is_among_records)),
         has_conflict=bool(note.fields.get("merge_conflicts")),
         is_personal=scope_of_one_person(note) == "personal",
         has_boxes=form.is_flat,

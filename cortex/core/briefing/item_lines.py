@@ -19,6 +19,7 @@ from cortex.core.briefing.pages import (
 from cortex.core.markdown.blocks import Task
 from cortex.core.model.generated_text import tells_something
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
+from cortex.core.model.note_row import NoteRow
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WITHDRAWN_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
@@ -44,71 +45,64 @@ _TOKEN_RE = lazy_re(r"[^\s<>]{1,120}")
 class ItemSource(NamedTuple):
     """The parts of a note that its items are made of."""
 
-    path: str
-    id: str
-    type: str
-    title: str
-    status: str
-    project: str
-    branch: str
-    scope: str
+    row: NoteRow
     created: str
-    due: str
-    owner: str
     body: str  # of a meeting: who was there
     tasks: tuple[Task, ...]
-    topic: str = ""
-    is_record: bool = False  # rather than a note of a person's own
-    has_conflict: bool = False  # that a merge has left to a person
-    is_personal: bool = False
-    has_boxes: bool = False  # what is to be done has a box to be ticked, as in format 2
+    is_record: bool  # rather than a note of a person's own
+    has_conflict: bool  # that a merge has left to a person
+    is_personal: bool
+    has_boxes: bool  # what is to be done has a box to be ticked, as in format 2
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines of a note, each with the page that it stands on. A deleted or pruned one has none:
     not even the archive, which tells what once held, goes on with what somebody took back. Nor has
     a personal one, since pages are committed for all."""
-    if note.status in WITHDRAWN_STATUSES or note.is_personal:
+    if note.row.status in WITHDRAWN_STATUSES or note.is_personal:
         return
-    is_aside = note.status in SET_ASIDE_STATUSES
-    is_session = note.type == "session"
+    is_aside = note.row.status in SET_ASIDE_STATUSES
+    is_session = note.row.type == "session"
     if is_session and not tells_something(note.body):
         return
     text = note.body
-    if note.type != "meeting":
-        text = session_line(text) if is_session else reason_line(note.title, text)
+    if note.row.type != "meeting":
+        text = session_line(text) if is_session else reason_line(note.row.title, text)
     if note.has_conflict:
-        line = _make_item(note, "Conflicts", [note.project], "")
+        line = _make_item(note, "Conflicts", [note.row.project], "")
         yield INDEX, line._replace(id=f"{line.id}.conflict")
-    if note.type in ("decision", "rejection"):
+    if note.row.type in ("decision", "rejection"):
         # A meeting's decision or a proposal is told apart from what simply holds.
-        marks = ["rejected"] if note.type == "rejection" else []
-        marks += [note.status] if note.status not in ("", "active") else []
+        marks = ["rejected"] if note.row.type == "rejection" else []
+        marks += [note.row.status] if note.row.status not in ("", "active") else []
         line = _make_item(note, "", marks, text)
-        yield BriefingPage("decisions-archive" if is_aside else "decisions", note.project), line
+        yield BriefingPage("decisions-archive" if is_aside else "decisions", note.row.project), line
         section = "No longer hold" if is_aside else "Decisions that hold"
-        yield INDEX, _make_item(note, section, [note.project, *marks], text)
-    elif note.type in ("action", "plan"):
+        yield INDEX, _make_item(note, section, [note.row.project, *marks], text)
+    elif note.row.type in ("action", "plan"):
         yield from _plan_page_items(note)
     elif note.is_record:
-        marks = [note.status] if is_aside else []
+        marks = [note.row.status] if is_aside else []
         line = _make_item(note, SET_ASIDE if is_aside else "", marks, text)
-        yield BriefingPage("type", note.project, note.type), line
-        if note.type in _RECENT_SECTIONS and not is_aside:
-            recent = _RECENT_SECTIONS[note.type]
-            yield INDEX, _make_item(note, recent, [note.project], text)
-    elif daily := _DAILY_NOTE_RE.fullmatch(note.path):
+        yield BriefingPage("type", note.row.project, note.row.type), line
+        if note.row.type in _RECENT_SECTIONS and not is_aside:
+            recent = _RECENT_SECTIONS[note.row.type]
+            yield INDEX, _make_item(note, recent, [note.row.project], text)
+    elif daily := _DAILY_NOTE_RE.fullmatch(note.row.path):
         line = _make_item(note._replace(created=daily[1]), DAILY_NOTES, [], "")
-        same = f"{daily[1]} " if note.title == daily[1] else ""  # it is told once
+        same = f"{daily[1]} " if note.row.title == daily[1] else ""  # it is told once
         yield INDEX, line._replace(text=line.text.removeprefix(same))
-    if note.is_record and note.topic:
-        line = _make_item(note, SET_ASIDE if is_aside else "", [note.topic], text)
-        family = note.topic.partition("/")[0]
-        page = BriefingPage("topic", note.project, family)
-        yield page, line if is_aside else line._replace(order=slugify(note.topic, 100))
-    section = _SECTION_BY_TYPE.get(note.type, "")
-    if section and note.branch and not is_aside:
-        yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], text)
+    if note.is_record and note.row.topic:
+        line = _make_item(note, SET_ASIDE if is_aside else "", [note.row.topic], text)
+        family = note.row.topic.partition("/")[0]
+        page = BriefingPage("topic", note.row.project, family)
+        yield page, line if is_aside else line._replace(order=slugify(note.row.topic, 100))
+    section = _SECTION_BY_TYPE.get(note.row.type, "")
+    if section and note.row.branch and not is_aside:
+        yield (
+            BriefingPage("branch", note.row.project, note.row.branch),
+            _make_item(note, section, [], text),
+        )
 
 
 def page_path(page: BriefingPage) -> str:
@@ -143,36 +137,36 @@ def _make_item(
     text = f"{date} {_wikilink(note)}".strip()
     if said := ", ".join(one_line(mark) for mark in marks if mark):
         text += f" ({said})"
-    if reason and reason.casefold() != note.title.casefold():
+    if reason and reason.casefold() != note.row.title.casefold():
         text += f": {reason}"
     order = f"{before}{_date_digits(note.created) or '0'}"
     box = box if note.has_boxes else ""
-    return ItemLine(item_token(note.id), section, order, box + _sanitize_item_text(text))
+    return ItemLine(item_token(note.row.id), section, order, box + _sanitize_item_text(text))
 
 
 def _plan_page_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """An action, or the steps of a plan: each task of it is one, known by its words."""
-    page, is_action = BriefingPage("active-plan", note.project), note.type == "action"
-    owner = note.owner if is_action else ""
-    if note.status in SET_ASIDE_STATUSES:
-        yield page, _make_item(note, SET_ASIDE, [owner, note.status], "")
+    page, is_action = BriefingPage("active-plan", note.row.project), note.row.type == "action"
+    owner = note.row.owner if is_action else ""
+    if note.row.status in SET_ASIDE_STATUSES:
+        yield page, _make_item(note, SET_ASIDE, [owner, note.row.status], "")
     elif not is_action and note.tasks:
         yield from ((page, item) for item in _step_items(note))
-    elif note.status in DONE_STATUSES:
+    elif note.row.status in DONE_STATUSES:
         yield page, _make_item(note, "Done", [owner], "", box=TICKED_BOX)
     else:
-        marks = [owner, f"due {note.due}" if is_action and note.due else ""]
-        order = (_date_digits(note.due) if is_action else "") or "99999999"
+        marks = [owner, f"due {note.row.due}" if is_action and note.row.due else ""]
+        order = (_date_digits(note.row.due) if is_action else "") or "99999999"
         yield page, _make_item(note, "Open", marks, "", before=order, box=OPEN_BOX)
         if is_action:
-            marks = [note.project, *marks]
+            marks = [note.row.project, *marks]
             yield INDEX, _make_item(note, OPEN_ACTIONS, marks, "", before=order, box=OPEN_BOX)
 
 
 def _step_items(note: ItemSource) -> Iterator[ItemLine]:
     seen: set[str] = set()
     for task in note.tasks:
-        token = step_token(note.id, task.text)
+        token = step_token(note.row.id, task.text)
         if token in seen:
             continue
         seen.add(token)
@@ -186,9 +180,9 @@ def _step_items(note: ItemSource) -> Iterator[ItemLine]:
 
 def _wikilink(note: ItemSource) -> str:
     """A wikilink to the note: by its file name if that is the id, which stays, else by its path."""
-    stem = note.path.rpartition("/")[2].removesuffix(".md")
-    target = stem if stem == note.id else note.path.removesuffix(".md")
-    title = _link_title(note.title)
+    stem = note.row.path.rpartition("/")[2].removesuffix(".md")
+    target = stem if stem == note.row.id else note.row.path.removesuffix(".md")
+    title = _link_title(note.row.title)
     # A path with such characters can be no link target; the title alone still says what it is.
     return title if re.search(r"[\[\]|#^\n\r]", target) else f"[[{target}|{title}]]"
 
