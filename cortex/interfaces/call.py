@@ -85,13 +85,13 @@ def bind(
     supplied: Mapping[str, object] | None = None,
 ) -> Call:
     """The call of a verb in a request. A fresh clone is given its merge drivers before, since git copies
-    no configuration. `supplied`
-    are parameters that the interface fills in beside the vault and the caller. Raises as `find`."""
+    no configuration. `supplied` are parameters that the interface fills in beside the vault and the
+    caller, where the verb has them. Raises as `find`."""
     bound = {**given}
     for one in declared.parameters if request.session else ():
         if one.name == "session" and is_absent(one, given.get("session")):
             bound["session"] = request.session
-    filled = {**(supplied or {})}
+    filled = {name: one for name, one in (supplied or {}).items() if name in declared.supplied}
     if "vault" in declared.supplied:
         filled["vault"] = vault = request.find()
         is_look = declared.name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")

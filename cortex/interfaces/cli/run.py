@@ -40,19 +40,15 @@ def run_command(argv: list[str]) -> int:
     cwd, given = os.getcwd(), _read_given(name, parsed.given)
     if name == "init":
         given |= _steps().ask_obsidian(given, cwd)
-    supplied: dict[str, object] = {}
-    if "vault_name" in parsed.declared.supplied:
-        supplied["vault_name"] = parsed.vault
-    if "answer_command" in parsed.declared.supplied:
-        say = partial(command.print_message, as_json=parsed.as_json)
-        supplied |= {"answer_command": command.answer_command, "say": say}
-    if "launch" in parsed.declared.supplied:
-        is_asked = _steps().has_terminal() and not parsed.as_json
-        supplied["launch"] = _steps().launch if is_asked else None
-    if "emit" in parsed.declared.supplied:
-        supplied["emit"] = partial(command.print_event, as_json=parsed.as_json)
-    if "write" in parsed.declared.supplied and not parsed.as_json:
-        supplied["write"] = command.print_bytes
+    is_asked = "launch" in parsed.declared.supplied and not parsed.as_json
+    supplied: dict[str, object] = {
+        "vault_name": parsed.vault,
+        "answer_command": command.answer_command,
+        "say": partial(command.print_message, as_json=parsed.as_json),
+        "emit": partial(command.print_event, as_json=parsed.as_json),
+        "write": None if parsed.as_json else command.print_bytes,
+        "launch": _steps().launch if is_asked and _steps().has_terminal() else None,
+    }
     request = Request(
         cwd, "cli", lambda: find_vault(parsed.vault, cwd, os.environ), progress=view.progress_bar(),
         wants_outcome=parsed.as_json or sys.stdout.isatty(), say=lambda line: print(f"cortex: {line}", file=sys.stderr),
