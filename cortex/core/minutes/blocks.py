@@ -19,6 +19,8 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 _BULLET_RE = lazy_re(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
+_NUMBER_RE = lazy_re(r"(?m)^(\d{1,2}\.)(?:-[ ]?|(?=[^\W\d_]))")  # `1.- Ana`, `1.Ana`
+_TAG_RE = lazy_re(r"(?i)</?(?:span|u|b|i|em|strong|font)(?:[ ][^<>\n]{0,99})?>")
 _RULED_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n(?:~{5,}|`{8,}|\^{5,})[ \t]*$")
 # As Pandoc writes them, and mentions that are links.
 _SPAN_RE = lazy_re(r"\[((@)?[^\[\]\n]{1,60})\](?:\{[.#][^{}\n]{1,40}\}|(?(2)\([^()\n]*\)|(?!)))")
@@ -30,7 +32,8 @@ _BARE_HEADING_RE = lazy_re(
     r"|(?:[A-ZÄÖÜÉÓ]{4,20}[ ]?){1,3}[ \t]{0,9}\r?$"
     r"|(?:TOP|Top|Tagesordnungspunkt|Agenda item|Point|Punto|Ponto|Punt)[ ]\d{1,2}[^\w\n])"
 )
-_FRONTMATTER_END_RE = lazy_re(r"\n(?:---|\.\.\.)")
+_FRONTMATTER_END_RE = lazy_re(r"\n(?:---|\+\+\+|\.\.\.)")
+_TOML_KEY_RE = lazy_re(r"(?m)^(?:\+\+\+[ ])?(\w+)[ ]?=[ ]?")
 _FRONTMATTER_KEY_RE = lazy_re(r"(?m)^(?=[^\W\d_])")
 _TARGET_RE = lazy_re(r"(?m)^\.\. _([\w.-]{1,40}):")  # of a name in reStructuredText: `ana_`
 _DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
@@ -82,18 +85,20 @@ def parse_blocks(text: str) -> list[Block]:
     """The blocks of what `minutes_part` gives. Each key of a frontmatter is a heading of level 6.
     Nesting deeper than 20 is not read."""
     text = minutes_part(text).removeprefix("\ufeff")
-    end = _FRONTMATTER_END_RE.search(text, 3, 8192) if text.startswith("---") else None
+    end = _FRONTMATTER_END_RE.search(text, 3, 8192) if text.startswith(("---", "+++")) else None
     front = end.start() + 1 if end else 0
     # A rule of tildes or backticks is a fence of code in markdown, and draws a heading in
     # reStructuredText.
     body = _FENCED_FIELDS_RE.sub(r"\1\n\2", _FIELD_MARK_RE.sub("", text[front:]))
+    body = _NUMBER_RE.sub(r"\1 ", _TAG_RE.sub("", body))
     body = _RULED_HEADING_RE.sub(r"## \1\n", body)
     body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body)).replace("-&gt;", "->")
     if targets := "|".join(sorted(map(re.escape, {*_TARGET_RE.findall(body)}))[:99]):
         body = re.sub(rf"(?<![\w.@-])({targets})_(?!\w)", r"@\1", body)
     body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body
-    text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + body
+    fields = text[:front] if text[:1] == "-" else _TOML_KEY_RE.sub(r"\1: ", text[:front])
+    text = _FRONTMATTER_KEY_RE.sub("###### ", fields) + body
     parser = _PARSER if "```" in text or "~~~" in text else _PAD_PARSER
     return list(_iter_blocks(SyntaxTreeNode(parser.parse(text))))
 

@@ -53,6 +53,9 @@ _KIND_BY_HEADING = {
 }
 _STEM_RES = {kind: lazy_re(stems) for kind, stems in _lines_by_name("heading stems").items()}
 _FILLERS = words_of("fillers")
+_FOR_WHEN_RE = lazy_re(
+    r"(?<=\w)[ ](?:for|until|till|before|fur|bis|vor|pour|avant|para|hasta|antes)[ ].*"
+)
 _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 # The endings of `Teilnehmer:innen` and `Présent·es`.
 _GENDER_RE = lazy_re(r"(?<=[^\W_])[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
@@ -74,6 +77,7 @@ def section_kind(line: str) -> str:
     if text in _KIND_BY_HEADING:
         return _KIND_BY_HEADING[text]
     earlier = _EARLIER_RE.search(text)
+    text = _FOR_WHEN_RE.sub("", text, count=1)
     words = re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", re.sub(r"\([^()]*\)", "", text))
     rest = [word for word in words if word not in _FILLERS and not _EARLIER_RE.fullmatch(word)]
     kinds: list[str] = []

@@ -130,6 +130,7 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     """The fields (`Date: 2026-11-20`) of a block: lines, items (nested too), rows of two cells."""
     fields: list[tuple[str, list[str]]] = []
     lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
+    lines = [part for line in lines for part in re.split(r"(?<=[a-z)][.!])[ ]+(?=[A-Z])", line)]
     for line in lines:
         key, value = parse_field(_PRESENT_RE.sub("present: ", line.strip().removesuffix("<br>")))
         if key or not fields or block.level:
@@ -365,6 +366,7 @@ def _roster_names(attendees: Sequence[tuple[str, Sequence[str]]], text: str) -> 
         if len(words) > 1:
             last = words[-1][0]
             names |= {f"{words[0]}{last}".casefold(), f"{words[0]} {last}".casefold()}
+            names.add(" ".join(words[:2]).casefold())  # `Juan José` Gómez
             # In capitals, as `it` and `is` are no people.
             initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
             initials.add("".join(word[0] for word in words))
@@ -372,6 +374,7 @@ def _roster_names(attendees: Sequence[tuple[str, Sequence[str]]], text: str) -> 
     firsts = [name[0] for name, _ in attendees]
     names |= {one for one in re.findall(r"[ ]\(([A-Z])\)", text) if firsts.count(one) == 1}
     known = {fold(name) for name in names if len(name) > 2}
+    names |= known
     starts = {name[:length] for name in known for length in (3, 4, 5)}
     said = {word for word in said if word.istitle() and word.casefold() not in NOT_NAMES}
     for word in said:  # `Cesar` of César, `Tobi` of Tobias

@@ -94,10 +94,9 @@ _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("do
 _DEICTIC_RE = cues.regex_of("deictic")
 _BOLD_LABEL_RE = lazy_re(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = lazy_re(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
-_ECHO_RE, _SPEAKER_RE = (
-    cues.regex_of("echo"),
-    lazy_re(r"^[*_]{0,3}@?\w[\w .-]{0,30}[*_]{0,3}:[*_]{0,3}[ ]+"),
-)
+_SPEAKER_RE = lazy_re(r"^[*_]{0,3}@?\w[\w .-]{0,30}[*_]{0,3}:[*_]{0,3}[ ]+")
+_SECONDED_RE, _MOVER_RE = cues.regex_of("seconded"), cues.regex_of("mover")
+_REQUEST_RE = cues.regex_of("request")
 _LAST_LABEL_RE = cues.regex_of("last label")
 _TRAILING_NAME_RE = lazy_re(r"\(([^()]{2,60})\)[ .]*$")
 _STRUCK_RE = lazy_re(r"~~(.+?)~~[ .]*")
@@ -150,7 +149,8 @@ class OutcomeReader:
         """How many items and lines begin with an attendee and a colon."""
         lines = [line for block in blocks for line, _ in block.lines]
         lines += [text for block in blocks for item in block.items for text in iter_texts(item)]
-        heads = (line.partition(":")[0] for line in lines if ":" in line[:40])
+        speeches = (line.partition(":") for line in lines if ":" in line[:40])
+        heads = (who for who, _, said in speeches if not self.speech.is_order(said.strip(" *_")))
         return sum(bool(parse_people(head, self.names, strict=True)) for head in heads)
 
     def _of_block(self, block: Block) -> Iterator[Outcome]:
@@ -480,8 +480,8 @@ class OutcomeReader:
         is_heading = text in (self._title, "") or bool(kind)
         return not is_heading and not _is_bare_vote(text)
 
-    def _promised(self, text: str, owner: str, line: int) -> Iterator[ActionItem]:
-        due = find_due(text, self.date)
+    def _promised(self, text: str, owner: str, line: int, due: str = "") -> Iterator[ActionItem]:
+        due = due or find_due(text, self.date)
         is_cut = due and not text.startswith("@")
         task = tidy_task_text(parse_task([text], frozenset())[0] if is_cut else text)
         if task:
@@ -491,14 +491,18 @@ class OutcomeReader:
         before, speaker, last = "", who, ""
         for clause in self.speech.clauses(text):
             kind, rest, _ = self._label(clause)
-            if _MOTION_RE.search(clause):
+            if _MOTION_RE.search(clause) and not _SECONDED_RE.match(clause):
                 self._motion = clause
             promise = self.speech.promise(clause, before)
             promise = promise or self.speech.own_promise(clause, speaker)
-            if promise and _ECHO_RE.match(promise.text) and (asked := last or self._above):
-                promise = promise._replace(text=_SPEAKER_RE.sub("", asked, count=1))
-            last = clause
-            if rest and kind in (ACTION, DECISION):
+            lead = self.speech.leading_people(clause)
+            said = clause[lead.end :] if lead else clause
+            who = lead.names if lead else speaker
+            asked, last = last or self._above, clause
+            if asked and who and sentences.takes_it_on(said):
+                asked = _REQUEST_RE.sub("", _SPEAKER_RE.sub("", asked, count=1)).rstrip(" ?")
+                yield from self._promised(asked, who, line, find_due(said, self.date))
+            elif rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not sentences.says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
@@ -512,8 +516,7 @@ class OutcomeReader:
                 yield from self._promised(task.text, task.owner, line)
             elif self.speech.is_obligation(clause):
                 yield from self._action(clause, line)
-            lead = self.speech.leading_people(clause)
-            if lead and clause[lead.end :].lstrip("*_ ").startswith(":"):
+            if lead and said.lstrip("*_ ").startswith(":"):
                 speaker = lead.names
             before = f"{before} {clause}"[-300:]
 
@@ -586,7 +589,7 @@ def _with_topic(text: str, topic: str) -> str:
     """How a vote went with what it is about before it."""
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", _LEADING_BRACKETS_RE.sub("", topic))
     topic = re.sub(r"^(?:TOP[ ])?[\d.)]+:?[ ]", "", CHECKBOX_RE.sub("", topic).strip(" :#*_"))
-    topic = re.split(r"(?<=[.?!])[ ]", topic)[0]
+    topic = _MOVER_RE.sub("", re.split(r"(?<=[.?!])[ ]", topic)[0], count=1)
     if len(topic) > _MAX_TOPIC_CHARS:
         topic = topic[:_MAX_TOPIC_CHARS].rpartition(" ")[0]
     return f"{tidy_task_text(topic)}: {text}" if topic else text

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of, words_of
+from cortex.core.minutes.dates import without_due
 from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -23,6 +24,7 @@ _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("su
 _OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
 _UNOWNED_RE, _NO_FUTURE_RE = regex_of("unowned"), regex_of("no future")
+_GIVEN_BY_RE, _ECHO, _TAKES = regex_of("given by"), words_of("echo"), words_of("takes")
 _VERB_RE = lazy_re(r"[*_]{0,3}[ ]([^\W\d_A-Z]{3,})[ ](?=\S+[ ]?\S)")
 _REPORTS = words_of("reports")
 _PRESENT_ENDINGS = {
@@ -93,6 +95,12 @@ def says_decided(clause: str) -> bool:
 
 def is_question(text: str) -> bool:
     return bool(_QUESTION_RE.search(text))
+
+
+def takes_it_on(text: str) -> bool:
+    """True of `will do by Friday`, which takes on what was said before it and says no more."""
+    words = set(re.findall(r"[^\W\d_]+", without_due(text).casefold()))
+    return bool(words & _TAKES) and words <= _ECHO | _TAKES
 
 
 class Speech:
@@ -167,13 +175,8 @@ class Speech:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""
         if is_question(clause):
             return None
-        if direct := self._direct(clause):
+        if direct := self._direct(clause) or self._reported(clause):
             return direct
-        if reported := _REPORTED_PROMISE_RE.search(clause):
-            words = _TOKEN_RE.findall(clause[: reported.start()])
-            who = parse_people(words[-1], self.names) if words else ""
-            if who:
-                return Promise(clause[reported.end() :], who)
         if decided := _DECIDED_THAT_RE.search(clause):
             rest = clause[decided.end() :]
             rest = re.sub(r"^(.{2,60}?)[ ](?:would|should)[ ]", r"\1 will ", rest)
@@ -185,6 +188,16 @@ class Speech:
             who = self._last_person(f"{before} {head}")
             return Promise(clause[pronoun.end() :], who) if who else None
         return None
+
+    def _reported(self, clause: str) -> Promise | None:
+        """A promise that is reported (`Ana said she would ...`), or a task that is given in the passive voice."""
+        if given := _GIVEN_BY_RE.search(clause):
+            who = parse_people(given["owner"], self.names)
+            return Promise(clause, who) if who else None
+        reported = _REPORTED_PROMISE_RE.search(clause)
+        words = _TOKEN_RE.findall(clause[: reported.start()]) if reported else []
+        who = parse_people(words[-1], self.names) if words else ""
+        return Promise(clause[reported.end() :], who) if reported and who else None
 
     def _direct(self, clause: str) -> Promise | None:
         """A promise whose subject begins the clause, or is named before a colon."""

@@ -36,6 +36,14 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
     ("## Kernaussagen\n| # | Thema | Ergebnis / Entscheidung |\n|--|--|--|\n| 1 | Hosting | Wir bleiben |\n", [], ["Wir bleiben"]),
     ("| **Action** | **Échéance (YYYY-MM-DD)** |\n|--|--|\n| Réviser | 2025-05-17 |\n", [("Réviser", "", "2025-05-17")], []),
     ("## Puntos Acordados\n- Dos revisiones\n", [], ["Dos revisiones"]),
+    ("Acuerdos:  \n1.- Dos revisiones.\n\n2.- Tres firmas.\n", [], ["Dos revisiones", "Tres firmas"]),
+    ("## Tareas para esta semana\n- Comprar pintura (Lena y Murat)\n", [("Comprar pintura", "Lena, Murat", "")], []),
+    ("Refaire les boîtes. (Action Pierre et Lena)\n", [("Refaire les boîtes", "Pierre et Lena", "")], []),
+    (
+        "Motion by Lena Koch, second by Murat Aydin to pay the bill. Motion carried. Murat made a motion, second by Lena to stay. Motion carried.\n",
+        [],
+        ["pay the bill: Motion carried", "stay: Motion carried"],
+    ),
     # who a heading names, and by when all below it is due
     (
         "## Actions\n### All\n- [ ] read the draft\n### Len\n- [ ] book the room\n### Paul\n- [ ] order food\n",
@@ -45,7 +53,7 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
     ("## Actions\n### Fix all\n- [ ] mend the roof\n", [("mend the roof", "", "")], []),
     ("## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n", [("review the guide", "everyone", "2025-05-16")], []),
     # what was put to the vote, and how it went
-    ("- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n", [], ["Omar set motion to approve the budget: Motion approved"]),
+    ("- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n", [], ["approve the budget: Motion approved"]),
     ("**POLL: Lena becomes chair.**\n\nUnanimous consent.\n", [], ["POLL: Lena becomes chair: Unanimous consent"]),
     ("- FSR entsendet Lena ==> 5/0/2\n- Grill: 12 Personen\n", [], ["FSR entsendet Lena ==> 5/0/2"]),
     ("**President:** Lena Koch - Passed\n", [], ["President: Lena Koch - Passed"]),

@@ -130,3 +130,29 @@ def test_whose_task_it_is(language: str, text: str, actions: list[tuple[str, str
 ])  # fmt: skip
 def test_what_was_decided(language: str, text: str, decisions: list[str]) -> None:
     assert [one.text for one in parse_meeting(HEAD[language] + text).decisions] == decisions
+
+
+def test_who_was_there_is_read_in_a_sentence_behind_another_and_between_tags() -> None:
+    said = "# Town\n\nJune 15, 2026\n\nIt began at 6 pm. Board members present were Ana Ruiz and Ben Holt.\n"
+    assert parse_meeting(said).attendees == ("Ana Ruiz", "Ben Holt")
+    tagged = "# Town\n\n<span style='x'>Directors present</span>: Ana Ruiz, Ben Holt\n"
+    assert parse_meeting(tagged).attendees == ("Ana Ruiz", "Ben Holt")
+
+
+def test_an_accent_and_a_second_name_may_be_left_out() -> None:
+    text = (
+        "# Sprint\n\nAttendees: José Carlos Ruiz, Ana Holt\n\n## Tasks\n- Book it (Jose Carlos)\n"
+    )
+    (action,) = parse_meeting(text).actions
+    assert (action.text, action.owner) == ("Book it", "Jose Carlos")
+
+
+def test_minutes_may_begin_with_toml() -> None:
+    text = '+++\ntitle = "Merch"\ndate = 2026-03-25\n+++\n\nDecision: red socks.\n'
+    found = parse_meeting(text)
+    assert (found.date, [one.text for one in found.decisions]) == ("2026-03-25", ["red socks"])
+
+
+def test_a_deadline_among_the_first_lines_is_not_the_day_of_the_meeting() -> None:
+    text = "# Council\n\nPresent: Ana Ruiz\n\n- When do we pay?\n  - Frist: 20.01.2026\n"
+    assert parse_meeting(text).date == ""
