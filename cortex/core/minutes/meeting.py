@@ -193,7 +193,9 @@ def _find_date(
     lines = [line for block in blocks for line in _lines_of(block) if line.strip()]
     for line in lines[:_FIRST_LINES]:
         for found in iter_dates(_URL_RE.sub(" ", line), day_first=day_first):
-            if found.end < 80 and not _OTHER_DATE_RE.search(line[: found.start]):
+            if (len(line) < 160 or found.end < 80) and not _OTHER_DATE_RE.search(
+                line[: found.start]
+            ):
                 return found.day
     return ""
 
@@ -285,7 +287,7 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
         return "", ()  # `Ana: absent`, `Beginn: 19:30`
     is_role = colon and head.strip().casefold() in _ROLES
     name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
-    name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
+    name = re.sub(r"(?<!\s[A-Z])\.$", "", name).rstrip()  # but for `Ana B.`
     if name.casefold() in _ME and inside:
         name = inside[0].strip()
     if not _is_name(name) or name.casefold() in _ROLES:

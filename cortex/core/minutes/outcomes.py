@@ -104,7 +104,7 @@ _LETTERS_RE = lazy_re(r"[^\W\d_]+")
 _NUMBER_RE = lazy_re(r"[\W\d_]*")
 _NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
 _FOREVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(assigned.EVERYONE)})[*_]{{0,3}} ?: +")
-_MAX_TOPIC_CHARS, _MAX_VOTE_WORDS = 120, 14
+_MAX_VOTE_WORDS = 14
 _VOTE_WORDS = cues.words_of("vote words")
 _MAX_LAST_LABEL, _MAX_OWNER_WORDS = 60, 4
 _MAX_SPEECHES = 6  # in minutes that are no transcript
@@ -590,6 +590,4 @@ def _with_topic(text: str, topic: str) -> str:
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", _LEADING_BRACKETS_RE.sub("", topic))
     topic = re.sub(r"^(?:TOP[ ])?[\d.)]+:?[ ]", "", CHECKBOX_RE.sub("", topic).strip(" :#*_"))
     topic = _MOVER_RE.sub("", re.split(r"(?<=[.?!])[ ]", topic)[0], count=1)
-    if len(topic) > _MAX_TOPIC_CHARS:
-        topic = topic[:_MAX_TOPIC_CHARS].rpartition(" ")[0]
     return f"{tidy_task_text(topic)}: {text}" if topic else text

@@ -52,6 +52,8 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
     ),
     ("## Actions\n### Fix all\n- [ ] mend the roof\n", [("mend the roof", "", "")], []),
     ("## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n", [("review the guide", "everyone", "2025-05-16")], []),
+    ("Action items\n\n- The lease\n", [("The lease", "", "")], []),
+    ("## Decisions and actions\n- The lease (Lena)\n- The roof\n", [("The lease", "Lena", "")], []),
     # what was put to the vote, and how it went
     ("- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n", [], ["approve the budget: Motion approved"]),
     ("**POLL: Lena becomes chair.**\n\nUnanimous consent.\n", [], ["POLL: Lena becomes chair: Unanimous consent"]),
@@ -215,6 +217,7 @@ def test_the_date_of_the_meeting_and_not_of_the_page() -> None:
         date(f"# Cena\n\nEl 14/05/2025 se reúne la peña en el local, {'y come, ' * 20}\n")
         == "2025-05-14"
     )
+    assert date(f"# Cena\n\nLa junta {'de la casa ' * 9}del 14 de mayo de 2025\n") == "2025-05-14"
     assert date("<h2>Acta</h2>\n<h3>23-02-2024</h3>\n") == "2024-02-23"
 
 

@@ -34,6 +34,7 @@ from cortex.core.minutes.meeting import parse_meeting
     ("Anwesend: Wiebke, Arno\n\nProtokollführung: Ilse Roth\n\nModeration: Arno\n", ["Wiebke", "Arno", "Ilse Roth"]),
     ("Attendees: Wren Ash (WA), Ola Berg (OB)\n\nScribe: OB\n", ["Wren Ash", "Ola Berg"]),
     ("Attendees: Wren Ash, Ola Berg\n\nScribe: n/a (a chat)\n", ["Wren Ash", "Ola Berg"]),
+    ("Présents : Maud Petit, Noé Roy (invité).\n", ["Maud Petit", "Noé Roy"]),
     # no list behind a paragraph
     ("## Présents\n\n- Maud Petit\n- Noé Roy\n\nMaud ouvre la séance.\n\n- Radio\n", ["Maud Petit", "Noé Roy"]),
     # a table drawn with spaces, and names that are links of reStructuredText
