@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import nlargest
 from typing import Annotated, Any, cast
 
@@ -81,6 +82,16 @@ class ConsolidateResult(NamedTuple):
     file: str = ""  # absolute path
 
 
+class _MergeRequest(NamedTuple):
+    """What the new record is to be; empty for what its originals are."""
+
+    title: str
+    text: str
+    type: str
+    topic: str
+    keep: bool  # the originals as they are
+
+
 class _MergeSource(NamedTuple):
     row: NoteRow
     body: str
@@ -129,9 +140,8 @@ def consolidate(
     Example: cortex consolidate use-sqlite-k3f7q2 keep-one-file-m5d2xa --body - < merged.md
     """
     if ids:
-        return _merge_records(
-            vault, caller, ids, title=title, body=body, type_=type, topic=topic, keep=keep
-        )
+        asked = _MergeRequest(one_line(title), body, type, topic, keep)
+        return _merge_records(vault, caller, ids, asked)
     if title or body or type or topic or keep:
         hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
         raise InvalidInputError("which records are to be merged?", hint)
@@ -150,18 +160,17 @@ def _find_similar_pairs(
             caller.progress("reading records", place, len(rows))
         texts.append(f"{row.title}\n{_read_body(vault, row.path)}")
         groups.setdefault(row.project, []).append(place)
-    most = number + _SPARE_PAIRS
-    best: list[tuple[float, int, int]] = []
-    total = 0
-    for group in groups.values():
-        counted = []
-        group_texts = [texts[place] for place in group]
-        for i, j, alike in text_similarity.similar_pairs(group_texts, least, caller.progress):
-            total += 1
-            counted.append((alike, -group[i], -group[j]))
-            if len(counted) > 100_000:
-                counted = nlargest(most, counted)
-        best = nlargest(most, [*best, *counted])
+    most, total = number + _SPARE_PAIRS, 0
+
+    def pairs_by_words() -> Iterator[tuple[float, int, int]]:
+        nonlocal total
+        for group in groups.values():
+            group_texts = [texts[place] for place in group]
+            for i, j, alike in text_similarity.similar_pairs(group_texts, least, caller.progress):
+                total += 1
+                yield alike, -group[i], -group[j]
+
+    best = nlargest(most, pairs_by_words())
     known = {(i, j) for _, i, j in best}
     by_meaning = _pairs_by_meaning(vault, caller, rows, least)
     fresh = [one for one in by_meaning if one[1:] not in known]
@@ -250,15 +259,7 @@ def _first_words(text: str, words: frozenset[str]) -> tuple[str, ...]:
 
 
 def _merge_records(
-    vault: Vault,
-    caller: Caller,
-    names: list[str],
-    *,
-    title: str,
-    body: str,
-    type_: str,
-    topic: str,
-    keep: bool,
+    vault: Vault, caller: Caller, names: list[str], asked: _MergeRequest
 ) -> ConsolidateResult:
     rows, problems = query_fresh(
         vault, caller, lambda index: [find_editable(index, name) for name in names]
@@ -267,31 +268,25 @@ def _merge_records(
     if not 2 <= len(originals) <= _MAX_MERGED:
         message = f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}"
         raise InvalidInputError(message, "cortex consolidate shows candidates")
-    first = originals[0].row
-    heading = one_line(title) or first.title
+    asked = asked._replace(title=asked.title or originals[0].row.title)
 
     def find_earlier(index: IndexSession) -> NoteRow | None:
-        return _find_interrupted_merge(index, vault, originals, heading, body)
+        return _find_interrupted_merge(index, vault, originals, asked)
 
     new: NoteRow | SaveResult | None = query_index(vault, caller.progress, find_earlier)
     if new is not None:
         outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
     else:
-        types = {one.row.type for one in originals}
-        kind = type_ or (first.type if len(types) == 1 else "note")
-        text = body if body.strip() else "\n\n".join(one.section for one in originals)
-        new = _save_merged(
-            vault, caller, originals, title=heading, text=text, kind=kind, topic=topic, keep=keep
-        )
+        new = _save_merged(vault, caller, originals, asked)
         problems += new.problems
         outcome, was_made = new.outcome, new.outcome == "created"
     old = [one.row for one in originals if one.row.id != new.id]
-    if not keep:
+    if not asked.keep:
         because, now = f"merged into {new.id}", caller.now
         edits = [(row.path, superseded_edit(row, new.id, because, now)) for row in old]
         edits.append((new.path, replacement_edit(now, *(row.id for row in old))))
         problems += edit_notes_and_heal(vault, caller, edits)[1]
-    undo = [command("restore", *old)] if old and not keep else []
+    undo = [command("restore", *old)] if old and not asked.keep else []
     return ConsolidateResult(
         id=new.id,
         path=new.path,
@@ -313,39 +308,32 @@ def _load_source(vault: Vault, row: NoteRow) -> _MergeSource:
 
 
 def _save_merged(
-    vault: Vault,
-    caller: Caller,
-    originals: list[_MergeSource],
-    *,
-    title: str,
-    text: str,
-    kind: str,
-    topic: str,
-    keep: bool,
+    vault: Vault, caller: Caller, originals: list[_MergeSource], asked: _MergeRequest
 ) -> SaveResult:
     """Save the new record. `ConflictError` where it, or an original, does not hold itself, or where
     it would lie in another vault."""
     for one in originals:
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
-    first = originals[0].row
+    first, types = originals[0].row, {one.row.type for one in originals}
     scope, target = first.scope or default_scope(first.project), ""
     said = "" if scope == default_scope(first.project) else scope
     if said in ONE_PERSONS_SCOPES and not is_own(vault):
         hint = f"{command('promote', first)}, and the others; then consolidate them there"
         raise ConflictError(f"{first.id} says scope: {said}, and belongs in your own vault", hint)
-    if topic:
-        target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
+    if asked.topic:
+        topic = topics.normalize_topic(asked.topic)
+        target = topics.topic_record_id(first.project, scope, topic)
         query_index(vault, caller.progress, lambda index: _refuse_superseded_target(index, target))
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
         vault,
         # What belongs to no project must not become that of the folder somebody works in.
         caller if first.project else caller._replace(cwd="/"),
-        title,
-        type=kind,
-        body=text,
-        topic=topic,
+        asked.title,
+        type=asked.type or (first.type if len(types) == 1 else "note"),
+        body=asked.text if asked.text.strip() else "\n\n".join(one.section for one in originals),
+        topic=asked.topic,
         project=first.project,
         scope=cast("Any", said),  # `save` refuses a word that is no scope
         tags=tuple(dict.fromkeys(tag for one in originals for tag in one.tags)),
@@ -353,14 +341,14 @@ def _save_merged(
         derived_from=tuple(command_name(one.row) for one in originals if one.row.id != target),
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
-    if status in SET_ASIDE_STATUSES and not keep:
+    if status in SET_ASIDE_STATUSES and not asked.keep:
         message = f"{saved.id} has this text, and is {status}; the originals are as they were"
         raise ConflictError(message, f"{command('restore', saved)}, then consolidate them again")
     return saved
 
 
 def _find_interrupted_merge(
-    index: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
+    index: IndexSession, vault: Vault, originals: list[_MergeSource], asked: _MergeRequest
 ) -> NoteRow | None:
     """The record that an earlier run of the same merge made before it was cut short: it has the
     title, is made from all of them, has their texts or the one that is asked for, and holds in the
@@ -376,13 +364,13 @@ def _find_interrupted_merge(
         NoteFilter(numbers=made.keys(), tiers=(TIER_CURRENT,)), "path"
     )
     for new in candidates:
-        if new.title != one_line(sanitize_text(title)) or not is_editable(new):
+        if new.title != one_line(sanitize_text(asked.title)) or not is_editable(new):
             continue
         others = [one for one in originals if one.row.number != new.number]
         note = read_strict(files.read(vault.root, new.path), new.path)
         said = _normalize_text(normalized_body(note))
-        if body.strip():
-            is_whole = said == _normalize_text(body)
+        if asked.text.strip():
+            is_whole = said == _normalize_text(asked.text)
         else:
             is_whole = all(_normalize_text(one.section) in said for one in others)
         replaced = (one for one in others if one.row.status == "superseded")
