@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import NoteName, NoteQuery
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
@@ -15,7 +15,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import cortex_command, format_count, one_line, option_words
+from cortex.core.text.strings import cortex_command, format_count, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
@@ -25,7 +25,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.history import made_by
 from cortex.operations.find.hits import build_hit
-from cortex.operations.find.resolve_note import Named, command, command_name
+from cortex.operations.find.resolve_note import command
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -35,7 +35,6 @@ from cortex.operations.records.change_record import (
     edit_record,
     find_editable,
     heal_after,
-    is_editable,
     remove_unchanged,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -209,28 +208,6 @@ def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
     remove_unchanged(vault, row.path, data)
     file = os.path.join(vault.root, row.path)
     return RecordChange(row.id, row.path, "removed", undo, where, file=file)
-
-
-def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
-    """The command that sets this status again; empty for a status that is not set aside."""
-    because = option_words("reason", reason)
-    if status == "superseded":
-        return command("supersede", row, *option_words("by", by), *because)
-    if status == "archived":
-        return command("archive", row, *because)
-    return command("delete", row) if status == "deleted" else ""
-
-
-def find_replacement(index: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
-    """What replaces a superseded record: the name that it gives, the note of that name, and the
-    name for `cortex supersede --by`, empty where that would be refused."""
-    edges = LinkGraph(index.catalogue).outgoing(row.number)
-    ways = ((target, number) for kind, target, number, _ in edges if kind == "superseded_by")
-    said, number = next(ways, ("", None))
-    by = index.catalogue.rows_by_number([number]).get(number) if number else None
-    if by is None or by.number == row.number or by.status in HIDDEN_STATUSES:
-        return said, by, ""
-    return said, by, command_name(by) if is_editable(by) else ""
 
 
 def _archive_by_words(

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from typing import cast
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_event_path
-from cortex.core.model.note_form import NoteForm
-from cortex.core.model.note_status import SET_ASIDE_STATUSES, decode_text
+from cortex.core.model.note_status import HIDDEN_STATUSES, SET_ASIDE_STATUSES, decode_text
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import (
     ConflictError,
@@ -45,14 +43,20 @@ from cortex.core.notes.edit import (
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import did_you_mean, format_count, one_line
+from cortex.core.text.strings import did_you_mean, format_count, one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue
 from cortex.index.catalogue import NoteRow
+from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.history import history
-from cortex.operations.find.resolve_note import closest_ids, command, find_all, find_one
-from cortex.operations.records.archive import find_replacement, set_aside_command
+from cortex.operations.find.resolve_note import (
+    closest_ids,
+    command,
+    command_name,
+    find_all,
+    find_one,
+)
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -205,7 +209,24 @@ def _find_target(index: IndexSession, name: str) -> _RestoreTarget | None:
             check_editable(row)  # which says that events are never edited
         return None
     row = check_editable(find_one(index.catalogue, name) if len(rows) > 1 else rows[0])
-    return _RestoreTarget(row, *find_replacement(index, row))
+    edges = LinkGraph(index.catalogue).outgoing(row.number)
+    ways = ((to, number) for kind, to, number, _ in edges if kind == "superseded_by")
+    said, number = next(ways, ("", None))
+    by = index.catalogue.rows_by_number([number]).get(number) if number else None
+    if by is None or by.number == row.number or by.status in HIDDEN_STATUSES:
+        return _RestoreTarget(row, said, by, "")
+    return _RestoreTarget(row, said, by, command_name(by) if is_editable(by) else "")
+
+
+def _set_aside_command(status: str, target: _RestoreTarget, reason: str) -> str:
+    """The command that sets this status again; empty for a status that is not set aside."""
+    because, row = option_words("reason", reason), target.row
+    if status == "superseded":
+        by = option_words("by", target.replacement_command_name)
+        return command("supersede", row, *by, *because)
+    if status == "archived":
+        return command("archive", row, *because)
+    return command("delete", row) if status == "deleted" else ""
 
 
 def _restore(
@@ -220,7 +241,7 @@ def _restore(
         if status not in SET_ASIDE_STATUSES:
             return Edited(note, hint=f"its status is {row.status or 'active'}")
         because = one_line(note.get(f"{status}_because"))
-        undo = set_aside_command(status, row, target.replacement_command_name, because)
+        undo = _set_aside_command(status, target, because)
         restored = restore_previous_status(note)
         still = f"it is {restored.get('status')}, as it was before: {command('restore', row)} once more makes it current"
         is_aside = restored.get("status") in SET_ASIDE_STATUSES
@@ -330,35 +351,29 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     if later and note.get("type") == "session":
         normalizer = InboxNormalizer(vault, ExistingRecords())
         data = notes.write(normalizer.with_overview_of_events(note))
-    data, kept = _with_removal_text(vault, caller, known.id, path, data)
+    before, data = data, _with_removal_text(vault, caller, known.id, path, data)
     if last is None:
         how = "as its events say; no commit had it"
     else:
-        later += kept
+        later += data != before
         more = f", and {format_count(later, 'later event')}" if later else ""
         how = f"as git had it in {last.commit[:10]}{more}"
     return _publish_restored(vault, known.id or path, path, data, how)
 
 
-def _with_removal_text(
-    vault: Vault, caller: Caller, id_: str, path: str, data: bytes
-) -> tuple[bytes, int]:
+def _with_removal_text(vault: Vault, caller: Caller, id_: str, path: str, data: bytes) -> bytes:
     """The record with the text that an event kept when its file was removed, unless a later event
-    made it; and how many such events were used (0 or 1)."""
+    made it."""
     removal = query_index(
         vault, caller.progress, lambda index: find_removal_event(index.catalogue, id_)
     )
     note = notes.read(data, path)
-    if not id_ or not removal or note.problems:
-        return data, 0
-    event_path, event_id = removal
-    known_events, _ = note.provenance()
-    if event_id in known_events or event_id < max(known_events, default=""):
-        return data, 0
-    event = load_event(vault, event_path)
-    if event is None or event.source != EDIT_SOURCE:
-        return data, 0
-    return notes.write(with_text_of_removal(note, event)), 1
+    last = max(note.provenance()[0], default="")
+    if not id_ or not removal or note.problems or removal[1] <= last:
+        return data
+    event = load_event(vault, removal[0])
+    is_kept_text = event is not None and event.source == EDIT_SOURCE
+    return notes.write(with_text_of_removal(note, event)) if event and is_kept_text else data
 
 
 def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> tuple[str, bytes]:
@@ -377,15 +392,13 @@ def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> 
         elif change.path == path and isinstance(change, UpsertTopic):
             # What the earlier event said is in that event: nothing has to be kept, so it is said to
             # be said.
-            of_event = partial(_only_record, data, known.form)
+            def of_event(_: str) -> list[Record]:
+                return [record_from_note(notes.read(data), known.form)]
+
             return path, upsert_record(data, change, of_event, form=known.form).data
         elif change.path == path and isinstance(change, (AddProvenance, AppendToSession)):
             return path, amend_note(data, change, known.form)
     return path, data
-
-
-def _only_record(data: bytes, form: NoteForm, _event: str) -> list[Record]:
-    return [record_from_note(notes.read(data), form)]
 
 
 def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) -> RecordChange:
