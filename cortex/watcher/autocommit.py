@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from cortex.vault.git.changes import UncommittedChange
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
-_MAX_READ_BYTES = 4 * 1024 * 1024
 
 
 def classify_changes(

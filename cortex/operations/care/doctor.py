@@ -45,7 +45,6 @@ from cortex.vault.state import distill_log, session_state
 
 _SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
 _TIMEOUT_SECONDS = 2.0  # seconds for one walk over the history
-_MAX_NAMES = 50  # names that git is asked about
 _MIN_AGE_SECONDS = 600.0  # a half-written file that is younger may belong to somebody at work
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from cortex.core.extract.claims import RecordClaims
 
 MAX_CLAIMS, MAX_SOURCE_BYTES = 200, 1_000_000
-_MAX_SHOWN = 20  # records of an answer that are checked, the first ones
 # What is to come, was so then, or is asked; of code another check is made.
 _CLAIM_NOTHING = ("action", "plan", "session", "meeting", "question", *CODE_TYPES)
 TIMEOUT_SECONDS = 2.0  # for one call of git; a history of 5,000 commits takes 0.1
