@@ -31,7 +31,7 @@ from cortex.index.vectors import FOLDER
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.operations.capture.project_context import branch_filter, resolve_project
 from cortex.operations.find.actions import ToDo, is_overdue, list_to_do
-from cortex.operations.find.hits import Hits
+from cortex.operations.find.hits import Hit, Hits, make_hit
 from cortex.operations.find.note_ranks import find_faded
 from cortex.operations.find.resolve_session import list_live_sessions
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale, state_problems
@@ -52,18 +52,6 @@ _SERVER_FILES = (
 )  # fmt: skip
 _SERVER_RE = lazy_re(rb'"cortex"\s*:\s*\{|(?m:^\[mcp_servers\.cortex\])')
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
-
-
-class StatusNote(NamedTuple):
-    """A note that is worth naming."""
-
-    id: str
-    path: str  # relative to the vault
-    file: str  # absolute path
-    title: str
-    type: str
-    date: Time
-    due: str = ""
 
 
 class RunHealth(NamedTuple):
@@ -91,17 +79,17 @@ class StatusResult(NamedTuple):
     projects: dict[str, int]
     open_actions: int
     sessions: int
-    recent: Hits[StatusNote]
+    recent: Hits[Hit]
     problems: int
     statuses: dict[str, int]
     set_aside: int  # superseded, archived and deleted records
     topics: int  # current records that have one
     open: dict[str, int]  # project -> what is open there: actions, questions, plans
-    overdue: Hits[StatusNote]  # open actions that were due before today, the longest first
-    stale: Hits[StatusNote]  # open, and unchanged for 30 days; the longest first
-    contradictions: Hits[StatusNote]  # current records that contradict another current one
-    opposing: Hits[StatusNote]  # saved twice with two texts, of which a merge kept the later one
-    faded: Hits[StatusNote]  # records that cortex lifecycle archives, the longest untouched first
+    overdue: Hits[Hit]  # open actions that were due before today, the longest first
+    stale: Hits[Hit]  # open, and unchanged for 30 days; the longest first
+    contradictions: Hits[Hit]  # current records that contradict another current one
+    opposing: Hits[Hit]  # saved twice with two texts, of which a merge kept the later one
+    faded: Hits[Hit]  # records that cortex lifecycle archives, the longest untouched first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
@@ -211,7 +199,9 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
     shown |= {name: _most_frequent(numbers) for name, numbers in counts.items()}
-    shown |= {name: _status_notes(vault, some) for name, some in rows.items()}
+    for name, some in rows.items():
+        hits = [make_hit(vault, row, 1, "")._replace(due=row.due) for row in some[:_MAX_NOTES]]
+        shown[name] = Hits(hits, len(some))
     shown["recent"] = shown["recent"]._replace(total=catalogue.count(is_current))
     pending = files.list_notes(vault.root, vault.layout().pending())
     unusable = state_problems(vault)
@@ -316,14 +306,6 @@ def find_contradictions(catalogue: Catalogue) -> list[tuple[NoteRow, NoteRow]]:
         found += [pair for pair in pairs if contradicts(pair[0].title, pair[1].title)]
     once = {frozenset((one.number, other.number)): (one, other) for one, other in found}
     return sorted(once.values(), key=lambda pair: -max(pair[0].date, pair[1].date))
-
-
-def _status_notes(vault: Vault, rows: list[NoteRow]) -> Hits[StatusNote]:
-    notes = []
-    for row in rows[:_MAX_NOTES]:
-        file, date = os.path.join(vault.root, row.path), row.when
-        notes.append(StatusNote(row.id, row.path, file, row.title, row.type, date, row.due))
-    return Hits(notes, len(rows))
 
 
 def _most_frequent(counts: dict[str, int]) -> dict[str, int]:
