@@ -110,7 +110,13 @@ def hooks(
     problems += server_problems(servers)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
-    changed = _changes_made(changes, action, dry_run=dry_run)
+    changed = tuple(
+        HookSettingsChange(
+            host.name, change.file, _outcome(change, action), change.changed_events,
+            change.diff() if dry_run else "",
+        )
+        for host, change in changes
+    )  # fmt: skip
     after = action != "status" and not dry_run
     next_ = tuple(_next_steps(changed, seen, root, caller.cwd)) if after else ()
     off = tuple(hook_status.disabled_by_user(vault, caller.cwd))
@@ -137,21 +143,6 @@ def _select(
         hint = f"{command}, or run it in a project"
         raise InvalidInputError("your home folder is no project", hint)
     return chosen, root
-
-
-def _changes_made(
-    changes: Sequence[tuple[Host, SettingsChange]], action: str, *, dry_run: bool
-) -> tuple[HookSettingsChange, ...]:
-    return tuple(
-        HookSettingsChange(
-            host=host.name,
-            file=change.file,
-            outcome=_outcome(change, action),
-            events=change.changed_events,
-            diff=change.diff() if dry_run else "",
-        )
-        for host, change in changes
-    )
 
 
 def _next_steps(
