@@ -128,7 +128,7 @@ def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: boo
     problems: list[Problem] = []
     if not events.is_event_id(what):
         ids, problems = query_fresh(vault, caller, lambda index: _event_ids_of(index, what))
-    for count, id_ in enumerate(ids, start=1):
+    for id_ in caller.each(ids, "reading"):
         try:
             event = _load_event(vault, id_)
             found += _extract_from_event(event, phrases)
@@ -137,7 +137,6 @@ def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: boo
             if len(ids) == 1:
                 raise
             problems.append(Problem(id_, error.message, error.hint))
-        caller.progress("reading", count, len(ids))
     extracted = ExtractResult(tuple(found), ids, tuple(problems))
     return _add_model_items(vault, caller, extracted, read, model=model, keep=keep)
 

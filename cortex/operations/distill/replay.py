@@ -114,8 +114,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     kept: set[str] = set()
     problems = []
     read: set[str] = set()
-    for count, row in enumerate(turns, start=1):
-        caller.progress("reading events", count, len(turns))
+    for row in caller.each(turns, "reading events"):
         try:
             event = parse_event(files.read(vault.root, row.path), row.path)
         except (CortexError, OSError) as error:
@@ -221,8 +220,7 @@ def _sessions(
     """The notes of sessions with the overview of their events."""
     normalizer = InboxNormalizer(vault, existing)
     sessions = [row for row in rows if row.type == "session"]
-    for count, row in enumerate(sessions, start=1):
-        caller.progress("reading sessions", count, len(sessions))
+    for row in caller.each(sessions, "reading sessions"):
         data = files.read(vault.root, row.path)
         note = notes.read(data, row.path)
         if note.problems:

@@ -45,7 +45,6 @@ _MARKER = ".cortex-export"  # of a folder that an export wrote: the paths of its
 _MARK = b"cortex-export"  # stands at the beginning of whatever an export wrote
 _HEAD_BYTES = 8192
 _LISTS = "index.md", "log.md"  # of a bundle
-_STEP = 50  # notes between two words on the progress
 _BATCH = 4000  # rows of the index at a time
 _TRAIL = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
 
@@ -116,7 +115,6 @@ def export(
         elif write:
             for _, piece in pieces:
                 write(piece)
-    caller.progress("exporting", 1, 1)
     return ExportResult(to, target, dict(counts), problems)
 
 
@@ -178,9 +176,7 @@ def _read_notes(
     """The notes at these paths as they stand, and with their project; how many of each kind is
     counted. What cannot be read is added to the problems."""
     layout, form = vault.layout(), settings.load(vault.root).form
-    for number, path in enumerate(paths):
-        if number % _STEP == 0:
-            caller.progress("exporting", number, len(paths))
+    for path in caller.each(paths, "exporting"):
         try:
             whole = decode_text(files.read(vault.root, path))
         except (CortexError, OSError) as error:

@@ -94,9 +94,7 @@ class TranscriptImport:
         paths = list(transcript_files.list_paths(host, folder))
         self.folders.append(folder)
         self.transcript_count += len(paths)
-        for number, path in enumerate(paths):
-            if number % 20 == 0:
-                self.caller.progress("looking at transcripts", number, len(paths))
+        for path in self.caller.each(paths, "looking at transcripts"):
             one = transcript_files.read_info(host, path)
             if one.fault:
                 hint = "give --path to leave it out"
@@ -127,8 +125,7 @@ class TranscriptImport:
     def import_sessions(self, wanted: str, since: int | None) -> None:
         """Import the transcripts that are wanted, then make notes of what was captured."""
         selected = self.select_transcripts(wanted, since)
-        for number, one in enumerate(selected):
-            self.caller.progress("reading sessions", number, len(selected))
+        for one in self.caller.each(selected, "reading sessions"):
             self.import_session(one)
         if not self.dry_run:
             paths = {sanitize_path(one.path) for one in selected}

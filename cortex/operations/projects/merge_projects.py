@@ -169,7 +169,7 @@ def _convert(
             settings_text.add_alias(vault.root, a, b)
         elif alias:
             settings_text.remove_alias(vault.root, a)
-        edits = _build_edits(vault, caller, good, change, left)
+        edits = _build_edits(vault, good, change, left)
         changed, healed = edit_notes_and_heal(vault, caller, edits)
     sessions = sum(row.type == "session" for row in good)
     return ProjectMerge(
@@ -231,41 +231,38 @@ def _split_editable(
 ) -> tuple[list[NoteRow], list[Problem]]:
     """The notes that may be edited, and why the others may not."""
     good, left = [], []
-    for at, row in enumerate(rows, 1):
+    for row in caller.each(rows, "reading"):
         try:
             notes.read_strict(files.read(vault.root, check_editable(row).path), row.path)
             good.append(row)
         except (CortexError, OSError) as error:
             left.append(problem_of(row.path, error, prefix="stays as it is: "))
-        caller.progress("reading", at, len(rows))
     return good, left
 
 
 def _build_edits(
-    vault: Vault, caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
+    vault: Vault, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
 ) -> list[tuple[str, NoteEdit]]:
     """The edit of each note; one whose project cannot be changed alone is left, and named."""
     form = settings.load(vault.root).form
 
-    def edit(note: Note, at: int, path: str) -> Note:
-        caller.progress("changing", at, len(rows))
+    def edit(note: Note, path: str) -> Note:
         try:
             return change.move(note, form)
         except InvalidInputError as error:
             left.append(problem_of(path, error, prefix=f"still says {change.source}: "))
             return note
 
-    return [(row.path, partial(edit, at=at, path=row.path)) for at, row in enumerate(rows, 1)]
+    return [(row.path, partial(edit, path=row.path)) for row in rows]
 
 
 def _notes_merged_from(vault: Vault, caller: Caller, rows: list[NoteRow], a: str) -> list[NoteRow]:
     """The notes that were merged from `a` last."""
     found = []
-    for at, row in enumerate(rows, 1):
+    for row in caller.each(rows, "reading"):
         with suppress(CortexError, OSError):  # what cannot be read is no note that was merged
             data = files.read(vault.root, row.path, notes.MAX_FRONTMATTER_BYTES + 1024)
             if MERGED_FROM.encode() in data:
                 origins = notes.read(data, row.path).get_list(MERGED_FROM)
                 found += [row] if origins[-1:] == (a,) else []
-        caller.progress("reading", at, len(rows))
     return found

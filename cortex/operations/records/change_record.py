@@ -95,7 +95,8 @@ def edit_notes_and_heal(
     vault: Vault, caller: Caller, edits: Sequence[tuple[str, NoteEdit]]
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     """Edit several notes, then heal once. Returns the changed paths, and problems of healing."""
-    changed = tuple(path for path, edit in edits if edit_note(vault, path, edit))
+    made = caller.each(edits, "changing")
+    changed = tuple(path for path, edit in made if edit_note(vault, path, edit))
     return changed, tuple(try_heal(vault, caller)) if changed else ()
 
 

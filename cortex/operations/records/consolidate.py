@@ -155,9 +155,7 @@ def _find_similar_pairs(
     rows, problems = query_fresh(vault, caller, lambda index: _comparable(index.catalogue, project))
     groups: dict[str, list[int]] = {}  # places in `rows`, by project
     texts = []
-    for place, row in enumerate(rows):
-        if not place % 100:
-            caller.progress("reading records", place, len(rows))
+    for place, row in enumerate(caller.each(rows, "reading records")):
         texts.append(f"{row.title}\n{_read_body(vault, row.path)}")
         groups.setdefault(row.project, []).append(place)
     most, total = number + _SPARE_PAIRS, 0

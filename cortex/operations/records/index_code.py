@@ -125,8 +125,7 @@ def _iter_sources(
         else:
             walked = (os.path.join(one, name) for one, _, some in os.walk(place) for name in some)
             names = sorted(os.path.relpath(one, place) for one in walked)
-        for number, name in enumerate(names):
-            caller.progress("indexing code", number, len(names))
+        for name in caller.each(names, "indexing code"):
             file, ending = os.path.join(place, name), os.path.splitext(name)[1][1:].lower()
             language = LANGUAGE_OF_ENDING.get(ending, wanted * is_named)
             is_wanted = language and wanted in ("", language)

@@ -162,8 +162,7 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
 
     (archived, signals), problems = query_fresh(vault, caller, load)
     due = []
-    for place, row in enumerate(archived):
-        caller.progress("looking into the archive", place, len(archived))
+    for row in caller.each(archived, "looking into the archive"):
         try:
             note = notes.read(files.read(vault.root, row.path), row.path)
             written = os.stat(os.path.join(vault.root, row.path)).st_mtime
@@ -179,7 +178,6 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
             why = f"archived for {int(days)} days{f'; {links} {verb} to it' if links else ''}"
             score = importance.total_score(signals[row.number], moment)
             due.append(DueRecord(row, since, score, why))
-    caller.progress("looking into the archive", len(archived), len(archived))
     due.sort(key=lambda one: (one.since, one.row.path))
     return due, problems
 
@@ -195,8 +193,7 @@ def _change_each(
     no other record. `words`: what is said meanwhile, and the status. Without a `change` all are
     shown as they are."""
     (what, status), hits, problems = words, [], []
-    for place, one in enumerate(chosen):
-        caller.progress(what, place, len(chosen))
+    for one in caller.each(chosen, what):
         shown = LifecycleHit(build_hit(vault, one.row, one.score), one.why)
         try:
             if change is None:
@@ -205,7 +202,6 @@ def _change_each(
                 hits.append(shown._replace(hit=shown.hit._replace(status=status)))
         except (CortexError, OSError) as error:
             problems.append(problem_of(one.row.path, error))
-    caller.progress(what, len(chosen), len(chosen))
     return tuple(hits), [*problems, *(try_heal(vault, caller) if change and hits else [])]
 
 

@@ -39,8 +39,7 @@ def judge_ended(vault: Vault, caller: Caller, normalizer: InboxNormalizer) -> No
         WAITING.write(vault, waiting)
     by_agent = bool(due) and user_settings.load_distill()[0].by == user_settings.AGENT
     published = []
-    for count, name in enumerate(due, start=1):
-        caller.progress("judging sessions", count, len(due))
+    for name in caller.each(due, "judging sessions"):
         ordered = normalizer.events_of_session(name)[-_MAX_EVENTS:]
         turns = [event for event in ordered if event.type in READ_TYPES]
         if by_agent and is_of_this_machine(vault, name) and _is_unwritten(ordered, turns):
