@@ -26,7 +26,7 @@ from cortex.core.text.strings import (
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
-from cortex.index.refresh import query_index
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -219,57 +219,49 @@ def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectResult:
     if not name and not here.name:
         hint = "cortex project list names those that there are"
         raise InvalidInputError("name a project: this folder is none", hint)
-    details, problems = query_fresh(
-        vault,
-        caller,
-        lambda index: _build_details(
-            index.catalogue, vault.root, name or here.project, known, here
-        ),
-    )
+
+    def look(index: IndexSession) -> ProjectResult:
+        catalogue = index.catalogue
+        one = _find_summary(catalogue, name or here.project, known, here)
+        wanted = NoteFilter(projects=(one.name,))
+        is_decision = wanted._replace(types=("decision",), tiers=(TIER_CURRENT,))
+        is_action = wanted._replace(state="to_do")
+        decisions = catalogue.find(is_decision, "-created", _MAX_SHOWN)
+        made = [_project_note(vault, row, row.created or row.when) for row in decisions]
+        actions = catalogue.find(is_action, "due", _MAX_SHOWN)
+        due = [_project_note(vault, row, row.due) for row in actions]
+        branches = (
+            ProjectBranch(branch, notes, format_time(date))
+            for branch, notes, date in catalogue.branch_totals(one.name, _MAX_SHOWN)
+        )
+        return ProjectResult(
+            name=one.name, notes=one.notes, open_actions=one.open_actions, sessions=one.sessions,
+            changed=one.changed, branches=tuple(branches), here=here,
+            aliases=tuple(old for old, new in known.aliases if new == one.name),
+            decisions=Hits(made, catalogue.count(is_decision)),
+            actions=Hits(due, catalogue.count(is_action)),
+        )  # fmt: skip
+
+    details, problems = query_fresh(vault, caller, look)
     return details._replace(problems=tuple(problems))
 
 
-def _build_details(
-    catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
-) -> ProjectResult:
-    found = load_summaries(catalogue, name)
-    found = found or load_summaries(catalogue, known.resolve_project(project_slug(name) or name))
-    if not found and name in (here.name, here.project):
-        # Nothing is known of it yet, but why this folder is it.
-        found = [ProjectSummary(name, 0, 0, 0, "")]
-    if not found:
-        near = close_matches(name, [one.name for one in load_summaries(catalogue)])
-        hint = did_you_mean(near, "cortex project list names those that there are")
-        raise NotFoundError(f"no note says the project {name!r}", hint)
-    one = found[0]
-    wanted = NoteFilter(projects=(one.name,))
-    is_decision = wanted._replace(types=("decision",), tiers=(TIER_CURRENT,))
-    decisions = [
-        _project_note(root, row, row.created or row.when)
-        for row in catalogue.find(is_decision, "-created", _MAX_SHOWN)
-    ]
-    is_action = wanted._replace(state="to_do")
-    due = catalogue.find(is_action, "due", _MAX_SHOWN)
-    actions = [_project_note(root, row, row.due) for row in due]
-    return ProjectResult(
-        name=one.name,
-        notes=one.notes,
-        open_actions=one.open_actions,
-        sessions=one.sessions,
-        changed=one.changed,
-        aliases=tuple(old for old, new in known.aliases if new == one.name),
-        branches=tuple(
-            ProjectBranch(branch, notes, format_time(date))
-            for branch, notes, date in catalogue.branch_totals(one.name, _MAX_SHOWN)
-        ),
-        decisions=Hits(decisions, catalogue.count(is_decision)),
-        actions=Hits(actions, catalogue.count(is_action)),
-        here=here,
-    )
+def _find_summary(
+    catalogue: Catalogue, name: str, known: settings.Settings, here: ProjectIdentity
+) -> ProjectSummary:
+    """The figures of the project that a name means. Raises `NotFoundError`."""
+    meant = known.resolve_project(project_slug(name) or name)
+    for one in (*load_summaries(catalogue, name), *load_summaries(catalogue, meant)):
+        return one
+    if name in (here.name, here.project):
+        return ProjectSummary(name, 0, 0, 0, "")  # of which is only known why this folder is it
+    near = close_matches(name, [one.name for one in load_summaries(catalogue)])
+    hint = did_you_mean(near, "cortex project list names those that there are")
+    raise NotFoundError(f"no note says the project {name!r}", hint)
 
 
-def _project_note(root: str, row: NoteRow, date: str) -> ProjectNote:
-    return ProjectNote(row.id, row.path, os.path.join(root, row.path), row.title, date)
+def _project_note(vault: Vault, row: NoteRow, date: str) -> ProjectNote:
+    return ProjectNote(row.id, row.path, os.path.join(vault.root, row.path), row.title, date)
 
 
 def identify_project(directory: str) -> ProjectIdentity:
