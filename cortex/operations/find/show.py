@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.parameters import NoteName
@@ -74,21 +72,23 @@ def show(
         row, score, faults = explain_score(
             vault, caller, lambda index: find_one(index.catalogue, note), branch
         )
-        named = (row.id, row.path, row.title, row.type, row.status)
-        file = os.path.join(vault.root, row.path)
-        answer = ShownNote(*named, "", tuple(faults), cut=False, file=file)
+        answer = _shown(vault, row, "", tuple(faults))
         return answer._replace(**score._asdict())
     project, (vault, row) = vault, find_in_vaults(vault, caller, note)
     data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]
     access_log.append(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    named = (row.id, row.path, row.title, row.type, row.status)
-    problems, file = notes.read(data, row.path).problems, os.path.join(vault.root, row.path)
-    whose = "project" if vault is project else "personal"
-    answer = ShownNote(*named, text, problems, cut, whose, file)
-    doubt = find_code_doubt(vault, caller, row)
-    return answer._replace(version="" if cut else version_of(data), doubt=doubt)
+    answer = _shown(vault, row, text, notes.read(data, row.path).problems)
+    return answer._replace(
+        cut=cut, vault="project" if vault is project else "personal",
+        version="" if cut else version_of(data), doubt=find_code_doubt(vault, caller, row),
+    )  # fmt: skip
+
+
+def _shown(vault: Vault, row: NoteRow, text: str, problems: tuple[Problem, ...]) -> ShownNote:
+    named, file = (row.id, row.path, row.title, row.type, row.status), f"{vault.root}/{row.path}"
+    return ShownNote(*named, text, problems, cut=False, file=file)
 
 
 def version_of(data: bytes) -> str:
