@@ -8,13 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
 
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.relation import COMPUTED_KINDS, SAME_SESSION, SHARES_ENTITY, SIMILAR
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, read_sketch, sketch_band
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, sketch_keys
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 
 _MAX_EDGES = {SIMILAR: 5, SHARES_ENTITY: 5, SAME_SESSION: 5}  # of a note, the strongest
 # Notes that name an entity, as seen from the first note and from others; what more of them name
@@ -52,7 +51,7 @@ def computed_edges(
         for edge in edges_of(catalogue, numbers, least)
         if edge.strength >= least
     ]
-    current = NoteFilter(tiers=(TIER_CURRENT,), numbers={edge.target for edge in found})
+    current = CURRENT._replace(numbers={edge.target for edge in found})
     paths = {row.number: row.path for row in catalogue.find(current)}
     ranked: dict[tuple[int, str], list[ComputedEdge]] = {}
     for edge in found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
@@ -13,7 +12,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, cortex_command, short_hash
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import EVENTS
 from cortex.index.links import MissingTarget
 
 MAX_PROBLEMS = 100
@@ -139,8 +138,7 @@ def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
     """By key, the latest event of each missing record: ids end in a hash of event or topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
-    events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-    for event in catalogue.find(events, "-id") if wanted else ():
+    for event in catalogue.find(EVENTS, "-id") if wanted else ():
         scope = event.scope or default_scope(event.project)
         made = topic_record_id(event.project, scope, event.topic) if event.topic else ""
         if made in wanted.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
-from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
+from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.text.days import UTC, Zone
 from cortex.core.text.value import NamedTuple
 
@@ -55,3 +55,6 @@ class NoteFilter(NamedTuple):
 # What people and agents know: records, sessions, pages; no event and no briefing.
 KNOWLEDGE_TIERS = (TIER_CURRENT, TIER_SET_ASIDE)
 KNOWLEDGE = NoteFilter(tiers=KNOWLEDGE_TIERS)
+CURRENT, SET_ASIDE = (NoteFilter(tiers=(tier,)) for tier in KNOWLEDGE_TIERS)
+TRAIL = NoteFilter(tiers=(TIER_TRAIL,))  # events, runs and briefings
+EVENTS = TRAIL._replace(not_types=("briefing",))

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.text.days import Zone, clock
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, LINE_TYPES, NoteFilter, Order
+from cortex.index.catalogue.filters import EVENTS, KNOWLEDGE, LINE_TYPES, NoteFilter, Order
 from cortex.vault.state.briefing_cache import file_stamp
 
 if TYPE_CHECKING:
@@ -261,8 +261,7 @@ class SqliteNotes:
         return int(count)
 
     def count_notes(self) -> int:
-        events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-        return self.count(KNOWLEDGE) + self.count(events)
+        return self.count(KNOWLEDGE) + self.count(EVENTS)
 
     def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
         assert column in NoteRow._fields

@@ -13,7 +13,7 @@ from cortex.core.model.relation import LINK_KIND, Edge, LinkCandidate, title_key
 from cortex.core.text.days import clock
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged, NoteChange, NoteRow, OwnItemRow, ProjectTotals
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE, NoteFilter
 from cortex.index.catalogue.sqlite_notes import (
     CREATED_SECONDS_SQL,
     CREATED_WRITTEN_SQL,
@@ -143,7 +143,7 @@ class SqliteQueries(SqliteNotes):
         order: Literal["changed", "day", "-day"] = "changed",
         limit: int = -1,
     ) -> tuple[list[OwnItemRow], int]:
-        where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
+        where, values = sql_condition(CURRENT._replace(projects=projects))
         direction = "DESC" if order == "-day" else ""
         then_by = "date DESC," if order == "changed" else ""
         source = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"

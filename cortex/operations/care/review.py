@@ -10,7 +10,6 @@ from typing import Annotated
 from cortex.core.extract.candidate import JUDGED_LAYER, TAG_LAYER
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import latest_event_id
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between, Time
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import SIMILAR
@@ -20,7 +19,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.computed_edges import computed_edges
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care.status import find_contradictions, find_stale
@@ -95,7 +94,7 @@ def review(
     Example: cortex review --json
     """
     since = epoch_seconds(caller.now) - _MONTH_SECONDS
-    lately = NoteFilter(tiers=(TIER_CURRENT,), has_id=True, changed_since=since)
+    lately = CURRENT._replace(has_id=True, changed_since=since)
     problems = bring_up_to_date(vault, caller)
     secrets = secret_problems(vault.root)
 

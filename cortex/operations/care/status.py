@@ -13,7 +13,7 @@ from cortex.core.minutes.note_items import TASK
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import TURN_TYPES, time_of_id
 from cortex.core.model.layout import BRIEFINGS_FOLDER
-from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.contradiction import contradicts, directive_words
@@ -23,7 +23,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, EVENTS, NoteFilter
 from cortex.index.full_text import engine_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import count_embedded
@@ -127,20 +127,19 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     """
     heal_if_stale(vault, caller)
     branch = branch or checkout.branch_of(caller.cwd)
-    of_branch = NoteFilter(tiers=(TIER_CURRENT,), query=branch_filter(caller, (branch,)))
+    of_branch = CURRENT._replace(query=branch_filter(caller, (branch,)))
 
     def look(index: IndexSession) -> StatusResult:
         found, catalogue = _build_status(vault, index, caller), index.catalogue
-        is_event = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-        last = catalogue.find(is_event, "-date", 1)
-        turns = catalogue.find(is_event._replace(types=TURN_TYPES), "-date", 1)
+        last = catalogue.find(EVENTS, "-date", 1)
+        turns = catalogue.find(EVENTS._replace(types=TURN_TYPES), "-date", 1)
         derived = (catalogue.folder, index.fulltext_folder, os.path.join(catalogue.folder, FOLDER))
         has_mcp = caller.source == "mcp" or is_asked(caller.cwd)
         return found._replace(
             project=resolve_project(vault, caller, ""), refused=_list_refused(vault), runs=_run_health(vault, caller),
             project_hash=catalogue.folder.rpartition("-")[2],
             storage_tier=1 + bool(found.embedded) + bool(found.embedded and has_mcp), engine=engine_of(index.fulltext_folder),
-            events=catalogue.count(is_event), embeddings="{}/{}".format(*found.embedded or (0, 0)),
+            events=catalogue.count(EVENTS), embeddings="{}/{}".format(*found.embedded or (0, 0)),
             notes_of_branch={branch: catalogue.count(of_branch)} if branch else {},
             last_event=format_time(last[0].date) if last else "",
             last_extraction=format_time(turns[0].date) if turns else "",
@@ -166,8 +165,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
     failed = [name.removesuffix(".md") for name in names]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
-    is_current = NoteFilter(tiers=(TIER_CURRENT,))
-    is_open = is_current._replace(state="open")
+    is_open = CURRENT._replace(state="open")
     # A record that says so is told alone, of two titles both.
     told = (
         pair if contradicts(pair[0].title, pair[1].title) else pair[:1]
@@ -175,7 +173,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
     )
     to_do = list_to_do(catalogue)
     rows = {
-        "recent": catalogue.find(is_current, "-date", _MAX_NOTES),
+        "recent": catalogue.find(CURRENT, "-date", _MAX_NOTES),
         "overdue": _overdue_rows(catalogue, to_do, caller.today),
         "stale": find_stale(catalogue, at),
         "contradictions": list(dict.fromkeys(chain.from_iterable(told))),
@@ -202,7 +200,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
     for name, some in rows.items():
         hits = [make_hit(vault, row, 1, "")._replace(due=row.due) for row in some[:_MAX_NOTES]]
         shown[name] = Hits(hits, len(some))
-    shown["recent"] = shown["recent"]._replace(total=catalogue.count(is_current))
+    shown["recent"] = shown["recent"]._replace(total=catalogue.count(CURRENT))
     pending = files.list_notes(vault.root, vault.layout().pending())
     unusable = state_problems(vault)
     unsent = () if unusable else list_entries(vault).unsent_events
@@ -255,9 +253,7 @@ def _run_health(vault: Vault, caller: Caller) -> RunHealth | None:
 
 def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
     """How many of the last 5,000 current records are passages that rules of earlier versions took."""
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,), has_id=True, not_types=("session", "plan", "meeting")
-    )
+    wanted = CURRENT._replace(has_id=True, not_types=("session", "plan", "meeting"))
     rows = catalogue.find(wanted, "-date", _MAX_READ)
     # They had a confidence of .60 to .70; so hardly any other note is read.
     made = (
@@ -277,7 +273,7 @@ def _count_passages(vault: Vault, catalogue: Catalogue) -> int:
 
 def find_stale(catalogue: Catalogue, at: str) -> list[NoteRow]:
     """What is open, and unchanged for 30 days; the longest first."""
-    is_open = NoteFilter(tiers=(TIER_CURRENT,), state="open")
+    is_open = CURRENT._replace(state="open")
     before = epoch_seconds(at) - _STALE_SECONDS
     return catalogue.find(is_open._replace(changed_before=before), "date")
 
@@ -285,10 +281,9 @@ def find_stale(catalogue: Catalogue, at: str) -> list[NoteRow]:
 def find_contradictions(catalogue: Catalogue) -> list[tuple[NoteRow, NoteRow]]:
     """The pairs of current records of which one says that it contradicts the other, or of whose titles
     one wants what the other refuses; each pair once, the newest first."""
-    is_current = NoteFilter(tiers=(TIER_CURRENT,))
-    stated = catalogue.edges_of(is_current, ("contradicts",))
+    stated = catalogue.edges_of(CURRENT, ("contradicts",))
     targets = {edge.target for edges in stated.values() for edge in edges}
-    current = {row.id: row for row in catalogue.find(is_current._replace(ids=targets))}
+    current = {row.id: row for row in catalogue.find(CURRENT._replace(ids=targets))}
     sources = catalogue.rows_by_number(stated)
     found = [
         (sources[number], current[edge.target])
@@ -296,7 +291,7 @@ def find_contradictions(catalogue: Catalogue) -> list[tuple[NoteRow, NoteRow]]:
         for edge in edges
         if edge.target in current
     ]
-    chosen = is_current._replace(types=("decision", "rejection", "preference"), has_id=True)
+    chosen = CURRENT._replace(types=("decision", "rejection", "preference"), has_id=True)
     alike = defaultdict[tuple[str, ...], list[NoteRow]](list)
     for row in catalogue.find(chosen, "-date", _MAX_COMPARED):
         if words := directive_words(row.title):

@@ -27,7 +27,7 @@ from cortex.core.text.strings import short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_session import last_event_time, session_name
 from cortex.operations.find.show import read_note
@@ -146,10 +146,9 @@ def _nearest_records(
     vault: Vault, index: IndexSession, row: NoteRow, words: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
     """Ids and texts of the project's older records whose titles share most with a session."""
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
-        projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
-    )  # fmt: skip
+    until, others = last_event_time(row) or row.created, ("session", "plan", "action", "meeting")
+    of_project = CURRENT._replace(projects=(row.project,), has_id=True, not_types=others)
+    wanted = of_project._replace(created_until=epoch_seconds(until))
     layout = vault.layout()
     ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
     for one in index.catalogue.find(wanted, "-date", _MAX_CANDIDATES):

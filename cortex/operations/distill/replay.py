@@ -10,7 +10,6 @@ from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import BY_RULES, parse_distillation
 from cortex.core.model.event import DISTILLED
-from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
@@ -20,7 +19,7 @@ from cortex.core.notes.edit import restore_previous_status, set_inactive_status
 from cortex.core.notes.relations import relations_of
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, TRAIL
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
@@ -143,7 +142,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
 
 def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
     """Events of turns, notes made of events, those that others link to, and distilled events."""
-    turns = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
+    turns = index.catalogue.find(TRAIL._replace(types=SESSION_TEXT_TYPES), "path")
     rows = [row for row in index.catalogue.find(KNOWLEDGE, "path") if row.events]
     sessions = {row.number for row in rows if row.type == "session"}
     incoming = LinkGraph(index.catalogue).incoming_by_note([row.number for row in rows])
@@ -152,7 +151,7 @@ def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[i
         for number, edges in incoming.items()
         if any(source not in sessions for _, source, _ in edges)
     }
-    distilled = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,)))
+    distilled = index.catalogue.find(TRAIL._replace(types=(DISTILLED,)))
     return [row for row in turns if row.status == "normalized"], rows, linked, distilled
 
 

@@ -12,7 +12,6 @@ from cortex.core.distill.prompt import TURN_TOKENS, build_rollup
 from cortex.core.model import topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.redact.secrets import sanitize_text
@@ -20,7 +19,7 @@ from cortex.core.text.days import clock, day_begin
 from cortex.core.text.strings import format_time, short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.distill import distill_plan as plan
@@ -93,10 +92,9 @@ def _choose(
     name = resolve_project(vault, caller, project)
     own = "/".join(filter(None, (_TYPE, below, day and f"since-{day}")))
     own = own if len(own) <= topics.MAX_TOPIC_CHARS else f"{_TYPE}/{short_hash(own)}"
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,), has_id=True, not_types=("session", "briefing", _TYPE),
-        has_topic=bool(below), projects=project_names(vault, name) if name else ("",),
-        changed_since=since,
+    wanted = CURRENT._replace(
+        has_id=True, not_types=("session", "briefing", _TYPE), has_topic=bool(below),
+        projects=project_names(vault, name) if name else ("",), changed_since=since,
     )  # fmt: skip
 
     def find(index: IndexSession) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from cortex.core import __version__
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_TRAIL, decode_text
+from cortex.core.model.note_status import decode_text
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import (
     ConflictError,
@@ -28,7 +28,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue, field_lines
 from cortex.importers.earlier.cortex_export import SECTIONS
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import EVENTS, KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.exchange.export_database import write_sqlite
@@ -46,7 +46,6 @@ _MARK = b"cortex-export"  # stands at the beginning of whatever an export wrote
 _HEAD_BYTES = 8192
 _LISTS = "index.md", "log.md"  # of a bundle
 _BATCH = 4000  # rows of the index at a time
-_TRAIL = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
 
 
 class ExportResult(NamedTuple):
@@ -100,7 +99,7 @@ def export(
             paths.append(row.path)
             events.update(row.events)
             known[row.id] = below(row.path) or row.path, row.title
-        trail = _rows(index, _TRAIL) if to in ("jsonl", "sqlite") else ()
+        trail = _rows(index, EVENTS) if to in ("jsonl", "sqlite") else ()
         of_trail = (row.path for row in trail if wanted == KNOWLEDGE or row.id in events)
         return [*sorted(paths), *sorted(of_trail)]
 

@@ -16,7 +16,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
-from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE_TIERS, MEETING_TYPES, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import (
@@ -138,7 +138,7 @@ def meetings(
     Example: cortex meetings --since 2w
     """
     named = canonical_project(vault, project)
-    is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=MEETING_TYPES)
+    is_meeting = CURRENT._replace(types=MEETING_TYPES)
     wanted = is_meeting._replace(
         projects=(named,) if named else None, changed_since=since, zone=caller.zone
     )
@@ -262,7 +262,7 @@ def list_to_do(
     """The open actions, the first made first; or those that are done, the last changed first. Then the
     tasks of people's own notes, without those that are nothing but a link to an action."""
     state: Literal["done", "to_do"] = "done" if done else "to_do"
-    wanted = NoteFilter(tiers=(TIER_CURRENT,), state=state, projects=projects)
+    wanted = CURRENT._replace(state=state, projects=projects)
     rows = catalogue.find(wanted, "-date")
     if not done:
         rows.sort(key=lambda row: (row.created, row.path))

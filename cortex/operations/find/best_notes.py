@@ -20,7 +20,7 @@ from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryTerm
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, SET_ASIDE, TRAIL, NoteFilter
 from cortex.index.note_search import search_notes
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
@@ -88,9 +88,9 @@ def find_best(vault: Vault, index: IndexSession, request: SearchRequest) -> Rank
     is_cut = not request.query.terms or len(rows) >= _CANDIDATES
     if len(kept) < limit and is_cut and not request.similar_to:
         # They may have kept others out: asked again without them.
-        gone = index.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
+        gone = index.catalogue.find(SET_ASIDE._replace(statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
-        trail = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
+        trail = index.catalogue.numbers(TRAIL._replace(ids=events_of_gone))
         again = _rank_notes(vault, index, request, {row.number for row in gone} | trail)
         kept, total = again.rows, again.total
     return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
@@ -222,7 +222,7 @@ def _rank_similar(vault: Vault, index: IndexSession, request: SearchRequest) -> 
         return RankedNotes(ranked, len(ranked))
     words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
     by_words = request._replace(query=query._replace(terms=words, text=like.title))
-    trail = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
+    trail = index.catalogue.numbers(TRAIL._replace(ids=like.events))
     answer = _rank_notes(vault, index, by_words, {like.number} | trail)
     message = f"no vectors to compare {like.id} with: compared by the words of its title"
     problem = near.problem or Problem("semantic", message, "cortex embed")

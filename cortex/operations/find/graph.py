@@ -8,7 +8,6 @@ from itertools import islice, pairwise
 from typing import Annotated
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
@@ -23,7 +22,7 @@ from cortex.core.model.relation import (
 from cortex.core.ranking import graph_walk
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import TRAIL, NoteFilter
 from cortex.index.computed_edges import computed_edges
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.refresh import IndexSession
@@ -204,7 +203,7 @@ class _Neighbourhood:
     def _stated_edges(self, numbers: Sequence[int]) -> list[GraphEdge]:
         near = self._links.edges_touching(numbers, self._stated_kinds) if self._has_stated else []
         ends = {end for edge in near for end in (edge.source, edge.target)}
-        trail = NoteFilter(tiers=(TIER_TRAIL,), numbers=ends - set(self._named))
+        trail = TRAIL._replace(numbers=ends - set(self._named))
         hidden = self._catalogue.numbers(trail)
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
         self.edges.update(dict.fromkeys(near, (1.0, "")))

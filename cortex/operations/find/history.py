@@ -8,7 +8,7 @@ from typing import Annotated
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import session_note_id
-from cortex.core.model.note_status import TIER_TRAIL, is_named_after
+from cortex.core.model.note_status import is_named_after
 from cortex.core.model.parameters import Between, NoteName, Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.model.record import default_scope
@@ -18,7 +18,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import EVENTS, TRAIL
 from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.vault_history import VaultCommit, recent_commits
@@ -188,7 +188,7 @@ def _unnamed_topic_events(catalogue: Catalogue, row: NoteRow) -> set[str]:
     """Events of the record's topic, also those that its provenance does not name (any more)."""
     return {
         one.id
-        for one in catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), topics=(row.topic,)))
+        for one in catalogue.find(TRAIL._replace(topics=(row.topic,)))
         if _topic_record(one.project, one.scope, one.topic) == row.id
     }
 
@@ -205,8 +205,7 @@ def _records_made_by_events(catalogue: Catalogue, name: str) -> dict[str, set[st
     if len(name) < _MIN_PREFIX_CHARS:
         return made
     sessions: dict[str, str] = {}
-    events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-    origins = catalogue.find(events, "-id", _MAX_EVENTS_SEARCHED)
+    origins = catalogue.find(EVENTS, "-id", _MAX_EVENTS_SEARCHED)
     for event in origins:
         if event.session and event.session not in sessions:
             sessions[event.session] = session_note_id(event.session)

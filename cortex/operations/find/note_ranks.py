@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
@@ -14,7 +14,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, NoteFilter
 from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -151,7 +151,7 @@ def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
 def find_faded(vault: Vault, index: IndexSession, now: str) -> tuple[list[DueRecord], int]:
     """The records that `lifecycle` would archive now, longest untouched first, and the number of active
     records."""
-    active = NoteFilter(tiers=(TIER_CURRENT,), has_id=True)
+    active = CURRENT._replace(has_id=True)
     kept = (*importance.NON_DECAYING_TYPES, *importance.NEVER_ARCHIVED_TYPES)
     # The rules keep all others, too; of ten thousand records it would take half a second to say so.
     rows = index.catalogue.find(active._replace(is_rated=True, not_types=kept))

@@ -16,8 +16,6 @@ from cortex.core.model.note_status import (
     MAX_NOTE_BYTES,
     SET_ASIDE_STATUSES,
     TIER_CURRENT,
-    TIER_SET_ASIDE,
-    TIER_TRAIL,
     WITHDRAWN_STATUSES,
     decode_text,
 )
@@ -32,7 +30,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, SET_ASIDE, TRAIL
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
@@ -236,12 +234,10 @@ def _select_turns(
 ) -> list[tuple[RelevantNote, NoteRow]]:
     """The turns of the project's other sessions that may be told, best first."""
     some = {one.number: one for one in found[:_MAX_CANDIDATES]}
-    wanted = NoteFilter(
-        tiers=(TIER_TRAIL,), types=events.TURN_TYPES, numbers=some, projects=("", *request.projects)
-    )
+    wanted = TRAIL._replace(types=events.TURN_TYPES, numbers=some, projects=("", *request.projects))
     rows = catalogue.find(wanted)
     others = request.find_others(rows)
-    deleted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=WITHDRAWN_STATUSES)
+    deleted = SET_ASIDE._replace(statuses=WITHDRAWN_STATUSES)
     withdrawn = {event for row in catalogue.find(deleted) for event in row.events}
     pairs = [
         (one._replace(score=_score_for_branch(one, row, request.branch)), row)

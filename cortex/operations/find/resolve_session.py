@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
 from cortex.operations.capture.project_context import resolve_project
 from cortex.vault.locate import Vault
 
@@ -31,7 +30,7 @@ class LiveSession(NamedTuple):
 
 def list_live_sessions(catalogue: Catalogue, now: str) -> list[LiveSession]:
     """The open sessions, the one with the latest event first."""
-    is_open = NoteFilter(tiers=(TIER_CURRENT,), types=("session",), statuses=("open",))
+    is_open = CURRENT._replace(types=("session",), statuses=("open",))
     sessions = []
     for row in catalogue.find(is_open):
         last = last_event_time(row)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from cortex.core.minutes.note_items import plain_text
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.normalize import session_note as sessions
@@ -14,7 +13,7 @@ from cortex.core.text.iso_time import epoch_seconds, parse_period
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
@@ -80,7 +79,7 @@ def _focus(index: IndexSession, caller: Caller, note: str) -> NoteRow:
     if note and not (day and not resolve_note.find_all(index.catalogue, note)):
         return resolve_note.find_one(index.catalogue, note)
     until = day[1] - 1 if day else until
-    made = NoteFilter(tiers=(TIER_CURRENT,), created_until=until, zone=caller.zone)
+    made = CURRENT._replace(created_until=until, zone=caller.zone)
     for row in index.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")

@@ -10,7 +10,6 @@ from cortex.core.briefing.item_lines import page_path
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_form import NoteForm
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
@@ -25,7 +24,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, cortex_command, did_you_mean, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.records.change_record import check_editable, edit_notes_and_heal
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
@@ -214,7 +213,7 @@ def _check_known(catalogue: Catalogue, a: str, b: str, known: Mapping[str, str])
 
 
 def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollision]:
-    wanted = NoteFilter(tiers=(TIER_CURRENT,), has_topic=True)
+    wanted = CURRENT._replace(has_topic=True)
     record_by_topic: dict[str, str] = {}
     for row in catalogue.find(wanted._replace(projects=(b,)), "path"):
         record_by_topic.setdefault(row.topic.casefold(), row.id)

@@ -9,7 +9,7 @@ from functools import partial
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_form import NESTED
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
+from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
@@ -26,7 +26,7 @@ from cortex.core.text.strings import (
 )
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, TRAIL, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_note import command, find_one
 from cortex.operations.records.change_record import (
@@ -203,7 +203,7 @@ def _load_source(index: IndexSession, name: str) -> _PromotionSource:
     if row.status in HIDDEN_STATUSES:
         hint = f"{command('restore', row)}, or promote what holds now"
         raise InvalidInputError(f"{row.id} is {row.status}", hint)
-    stored = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
+    stored = index.catalogue.find(TRAIL._replace(ids=row.events))
     stated = index.catalogue.edges_of(NoteFilter(numbers=(row.number,))).get(row.number, [])
     known = index.catalogue.notes_named([edge.key for edge in stated])
     return _PromotionSource(

@@ -19,7 +19,7 @@ from cortex.core.text.strings import cortex_command, format_count, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
@@ -245,7 +245,7 @@ def _candidates(index: IndexSession, query: str, at: str) -> list[_ForgetCandida
     parsed = queries.parse(query, at)
     if not parsed.terms:
         return []
-    allowed = index.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
+    allowed = index.catalogue.numbers(CURRENT._replace(has_id=True))
     scored, *_ = full_text.search(
         index.fulltext_folder,
         parsed,

@@ -12,8 +12,6 @@ from cortex.core.model.event import is_tag
 from cortex.core.model.note_status import (
     MAX_NOTE_BYTES,
     SET_ASIDE_STATUSES,
-    TIER_CURRENT,
-    TIER_SET_ASIDE,
     WITHDRAWN_STATUSES,
     decode_text,
 )
@@ -30,7 +28,7 @@ from cortex.core.text.strings import one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index import semantic
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, SET_ASIDE
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
@@ -210,12 +208,8 @@ def _pairs_by_meaning(
 
 
 def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,),
-        has_id=True,
-        not_types=_TYPES_NOT_COMPARED,
-        projects=(project,) if project else None,
-    )
+    projects = (project,) if project else None
+    wanted = CURRENT._replace(has_id=True, not_types=_TYPES_NOT_COMPARED, projects=projects)
     ambiguous = catalogue.duplicate_ids()
     rows = [row for row in catalogue.find(wanted, "path") if row.id not in ambiguous]
     return sorted(rows, key=lambda row: row.project)
@@ -358,9 +352,7 @@ def _find_interrupted_merge(
         if edge.target in numbers:
             made.setdefault(edge.source, set()).add(edge.target)
     made = {one: sources for one, sources in made.items() if not numbers - sources - {one}}
-    candidates = index.catalogue.find(
-        NoteFilter(numbers=made.keys(), tiers=(TIER_CURRENT,)), "path"
-    )
+    candidates = index.catalogue.find(CURRENT._replace(numbers=made.keys()), "path")
     for new in candidates:
         if new.title != one_line(sanitize_text(asked.title)) or not is_editable(new):
             continue
@@ -389,7 +381,7 @@ def _set_aside_error(row: NoteRow) -> ConflictError:
 
 def _refuse_superseded_target(index: IndexSession, id_: str) -> None:
     """`ConflictError` if the target is superseded itself: no save makes it current."""
-    wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
+    wanted = SET_ASIDE._replace(ids=(id_,), statuses=("superseded",))
     for row in index.catalogue.find(wanted):
         hint = f"{command('restore', row)}, or give another --topic"
         raise ConflictError(f"{id_} is superseded itself", hint)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import PRUNED, TIER_SET_ASIDE
+from cortex.core.model.note_status import PRUNED
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
@@ -19,7 +19,7 @@ from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import SET_ASIDE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import DueRecord, find_faded, signals_of_notes, timestamp_of
@@ -154,7 +154,7 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
     moment = epoch_seconds(caller.now)
 
     def load(index: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
-        wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
+        wanted = SET_ASIDE._replace(statuses=("archived",), has_id=True)
         rows = [row for row in index.catalogue.find(wanted) if not row.pinned]
         signals = signals_of_notes(vault, index, rows)
         left = [row for row in rows if not importance.is_recently_used(signals[row.number], moment)]

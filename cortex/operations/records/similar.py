@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.record import MadeRecord, SimilarRecord
 from cortex.core.notes.note import Note
 from cortex.core.ranking.contradiction import contradicts, directive_words, says_same
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, SIMILAR_THRESHOLD, similarity
 from cortex.index.catalogue import IndexDamaged, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.refresh import last_index
 from cortex.vault import settings
 from cortex.vault.locate import Vault
@@ -40,7 +39,7 @@ def _find_similar(
     whose title says the opposite; the index is not refreshed for it."""
     long_words = {word for word in title.casefold().split() if len(word) >= _MIN_WORD_CHARS}
     words = sorted({*sorted(long_words, key=len)[-_MAX_WORDS:], *directive_words(title)})
-    wanted = NoteFilter(tiers=(TIER_CURRENT,), projects=(project,), has_id=True, title_words=words)
+    wanted = CURRENT._replace(projects=(project,), has_id=True, title_words=words)
     rows: list[NoteRow] = []
     # It is only a suggestion: whoever builds or mends the index goes first.
     with suppress(IndexDamaged), last_index(vault, 1.0) as found:

@@ -11,7 +11,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.layout import OWN_FOLDERS
-from cortex.core.model.note_status import RAW_CODE, TIER_TRAIL
+from cortex.core.model.note_status import RAW_CODE
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.ranking import query as queries
@@ -25,7 +25,7 @@ from cortex.core.runs.schedule import is_meeting
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import slugify
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import TRAIL
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import with_project_names
 from cortex.operations.find.best_notes import SearchRequest, find_best
@@ -42,7 +42,7 @@ OUTPUT_FOLDER = "runs/output"
 MAX_PROMPT_BYTES = 9_000_000  # of all that is sent: the program of one provider takes 10 MB
 _MAX_FACET_BYTES, _MAX_RECORD_CHARS, _MAX_PREVIOUS_CHARS = 64 * 1024, 4_000, 20_000
 _MAX_RUNS_LOOKED_AT = 1_000  # for the previous output
-IS_CAPTURED = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing", "run", events.DISTILLED), has_id=True)  # fmt: skip
+IS_CAPTURED = TRAIL._replace(not_types=("briefing", "run", events.DISTILLED), has_id=True)  # fmt: skip
 _KEPT_AS_ASKED = ("prompt", "thinking_budget", "session_id", "chat_id", "facet", "segment", "span")
 _DAY_RE, _SEGMENT_RE = lazy_re("[0-9]{8}"), lazy_re("[0-9]{6}_[0-9]{1,6}")
 _KEPT_FOLDERS = tuple(f"{one}/" for one in (*OWN_FOLDERS, agent_note.FOLDER, run_files.RUNS))

@@ -10,7 +10,6 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.runs.agent_note import Agent
 from cortex.core.runs.run_event import decode_json
@@ -28,7 +27,7 @@ from cortex.core.runs.schedule import (
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.operations.find.show import read_note
 from cortex.operations.runs.prepare import IS_CAPTURED, OUTPUT_FOLDER, get_agent, list_facets
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -82,10 +81,8 @@ def read_state(vault: Vault, caller: Caller, tz: tzinfo) -> ScheduleState:
     if not agents:
         return ScheduleState([], [], [], [], [], problems)
     is_event = IS_CAPTURED._replace(changed_since=now - KEPT_DAYS * DAY_SECONDS)
-    is_meeting = NoteFilter(
-        tiers=(TIER_CURRENT,), types=("meeting",), changed_since=now - 2 * DAY_SECONDS,
-        changed_before=now + _MEETING_DAYS * DAY_SECONDS,
-    )  # fmt: skip
+    begin, end = now - 2 * DAY_SECONDS, now + _MEETING_DAYS * DAY_SECONDS
+    is_meeting = CURRENT._replace(types=("meeting",), changed_since=begin, changed_before=end)
     (captured, met), found = query_fresh(
         vault, caller,
         lambda index: (index.catalogue.find(is_event), index.catalogue.find(is_meeting)),

@@ -22,13 +22,12 @@ from cortex.core.briefing.compose import (
 from cortex.core.briefing.excerpt import sanitize_line
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
 from cortex.core.notes.note import Note, read
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.days import Zone, clock
 from cortex.core.text.strings import format_count
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import project_names
 from cortex.operations.find.show import read_note
@@ -163,7 +162,7 @@ def _collect_inputs(
     others: list[str] = []
     if not set(selection.totals) - {EVERYWHERE}:
         # Those with the most records first.
-        counted = index.catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,)))
+        counted = index.catalogue.count_by("project", CURRENT)
         projects = [name for name in counted if name and name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}

@@ -30,7 +30,7 @@ from cortex.core.briefing.compose import (
 )
 from cortex.core.minutes.note_items import DECISION, MEETING, TASK, plain_text
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.importance import (
     DEFAULT_PRIORITY,
@@ -42,7 +42,7 @@ from cortex.core.ranking.importance import (
 from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession, query_index
@@ -320,7 +320,7 @@ def load_own_parts(
         paths += [one.path for one in items]
     if alone and not paths:
         linked = in_degree(catalogue)
-        rows = catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
+        rows = catalogue.find(CURRENT._replace(projects=projects))
         rows.sort(key=lambda row: (-linked.get(row.number, 0), row.path.count("/"), row.path))
         entries = tuple(
             BriefingEntry(row.id, row.type, row.title) for row in rows[:_MAX_LINKED_NOTES]

@@ -8,12 +8,11 @@ from cortex.core.briefing import compose
 from cortex.core.briefing.compose import BriefingLine, BriefingSection
 from cortex.core.briefing.injected import BriefResult
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.ranking.importance import total_score
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.token_count import count_tokens
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, TRAIL, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import project_names
 from cortex.operations.find.actions import is_overdue
@@ -36,7 +35,7 @@ def explain_sections(
     """The sections of a briefing, each line with its tokens and why it is there."""
     projects = project_names(vault, brief.project)
     ids = {line.id for part in brief.sections for line in part.lines}
-    sessions = NoteFilter(tiers=(TIER_CURRENT,), types=("session",), projects=projects)
+    sessions = CURRENT._replace(types=("session",), projects=projects)
     branch = "" if brief.branch in DEFAULT_BRANCHES else brief.branch
 
     def look(
@@ -45,7 +44,7 @@ def explain_sections(
         find, find_files = index.catalogue.find, partial(index.catalogue.entities_of, kind="file")
         rows = {row.id: row for row in find(NoteFilter(ids=ids))}
         last = find(sessions, "-date", _LAST_SESSIONS)
-        of_last = NoteFilter(tiers=(TIER_TRAIL,), sessions={row.session for row in last})
+        of_last = TRAIL._replace(sessions={row.session for row in last})
         numbers = [row.number for row in (*last, *find(of_last, "-id", _LAST_EVENTS))]
         touched = {key for some in find_files(numbers).values() for _, _, key, _ in some}
         named = find_files([row.number for row in rows.values()]).items()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, TRAIL, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.hits import Hit, Hits, build_hit
@@ -33,7 +32,7 @@ _MAX_SESSIONS = 5
 _MAX_LOOKED_AT = 50  # sessions, some of which say nothing
 _MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
 _MAX_TITLE_CHARS = 120
-_IS_RECORD = NoteFilter(tiers=(TIER_CURRENT,), not_types=("session",), has_id=True)
+_IS_RECORD = CURRENT._replace(not_types=("session",), has_id=True)
 
 
 class ProjectCounts(NamedTuple):
@@ -80,7 +79,7 @@ def context(
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     names = project_names(vault, project) if project else None
     is_session = IS_SESSION._replace(projects=names)
-    is_prompt = NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), projects=names)
+    is_prompt = TRAIL._replace(types=("prompt",), projects=names)
     is_record = _IS_RECORD._replace(projects=names)
 
     def find(

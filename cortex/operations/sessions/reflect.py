@@ -11,7 +11,6 @@ from typing import Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Since, Time
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.session_asks import is_own_prompt, subjects_of
@@ -22,7 +21,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time, one_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, TRAIL
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.resolve_session import IS_SESSION, session_name
@@ -129,11 +128,11 @@ def _gather(
     and what is wrong."""
     names = project_names(vault, project) if project else None
     is_session = IS_SESSION._replace(projects=names, changed_since=start)
-    is_record = NoteFilter(tiers=(TIER_CURRENT,), projects=names, changed_since=start, has_id=True)
+    is_record = CURRENT._replace(projects=names, changed_since=start, has_id=True)
 
     def find(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], list[NoteRow]]:
         sessions = index.catalogue.find(is_session, "-date", _MAX_SESSIONS)
-        wanted = NoteFilter(tiers=(TIER_TRAIL,), sessions=[session_name(row) for row in sessions])
+        wanted = TRAIL._replace(sessions=[session_name(row) for row in sessions])
         turns = index.catalogue.find(wanted, "-id", _MAX_EVENTS) if sessions else []
         return sessions, turns, index.catalogue.find(is_record, "date")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import session_note_id
-from cortex.core.model.note_status import SUMMARY_MARK, TIER_TRAIL
+from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.normalize import session_note as sessions
@@ -17,7 +17,7 @@ from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import cortex_command, encode_base32, one_line
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import TRAIL
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.project_context import canonical_project
@@ -199,7 +199,7 @@ def _find_session_to_end(
         hint = "give the session's own name; cortex doctor says what is wrong with the note"
         raise InvalidInputError(f"{row.path} does not say which session it is of", hint)
     types = (sessions.START_TYPE, sessions.END_TYPE)
-    wanted = NoteFilter(tiers=(TIER_TRAIL,), types=types, sessions=(named,))
+    wanted = TRAIL._replace(types=types, sessions=(named,))
     goal = ended = ""
     for event in index.catalogue.find(wanted, "id"):
         if event.type == sessions.END_TYPE:

@@ -14,7 +14,7 @@ from cortex.core.model.generated_text import (
     tells_something,
     without_title,
 )
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.normalize import session_note as sessions
@@ -22,7 +22,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT, TRAIL, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, Hits, build_hit, make_hit
 from cortex.operations.find.resolve_session import (
@@ -220,8 +220,8 @@ def read_prompt(vault: Vault, row: NoteRow, max_chars: int) -> Prompt:
 
 
 def _prompts_of(session: str) -> NoteFilter:
-    return NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), sessions=(session,))
+    return TRAIL._replace(types=("prompt",), sessions=(session,))
 
 
 def _records_of(session: str) -> NoteFilter:
-    return NoteFilter(tiers=(TIER_CURRENT,), not_types=("session",), sessions=(session,))
+    return CURRENT._replace(not_types=("session",), sessions=(session,))

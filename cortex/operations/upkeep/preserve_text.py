@@ -6,7 +6,6 @@ from __future__ import annotations
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.model.record import Record
 from cortex.core.normalize.handlers import parse_event, records_from_event
@@ -15,7 +14,7 @@ from cortex.core.notes.edit import with_body, with_fields, with_provenance, with
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import TRAIL
 from cortex.operations.capture.capture import new_event_id
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
@@ -81,7 +80,7 @@ def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:
     """Path and id of the latest event that `preserve_removed_record` wrote for a record."""
-    written = NoteFilter(tiers=(TIER_TRAIL,), id_end=_removal_suffix(id_))
+    written = TRAIL._replace(id_end=_removal_suffix(id_))
     return next(((row.path, row.id) for row in catalogue.find(written, "-id", 1)), None)
 
 

@@ -15,12 +15,12 @@ from cortex.core.briefing.pages import block_key, page_ticks
 from cortex.core.markdown.scan import scan
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import edit
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import CURRENT
 from cortex.index.refresh import query_index
 from cortex.operations.upkeep.edit_note import edit_locked, tick_minutes
 from cortex.operations.upkeep.record_lock import record_lock
@@ -29,7 +29,7 @@ from cortex.vault.git import checkout
 from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
-_TO_DO = NoteFilter(tiers=(TIER_CURRENT,), types=("action", "plan"))
+_TO_DO = CURRENT._replace(types=("action", "plan"))
 
 
 def read_page_ticks(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE, TRAIL
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
@@ -18,8 +17,8 @@ from cortex.vault.state.json_store import JsonStore
 
 # Path of edited minutes -> digest of them as they were read.
 _MEMORY = JsonStore("minutes-read.json", dict[str, str], dict[str, str](), most=4_000_000)
-_MEETINGS = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
-_EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
+_MEETINGS = CURRENT._replace(types=("meeting",))
+_EVENTS = TRAIL._replace(types=("meeting",))
 
 
 def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:

@@ -22,7 +22,7 @@ from cortex.core.model.distillation import (
 )
 from cortex.core.model.event import DISTILLED, Event, time_of_id
 from cortex.core.model.note_form import NoteForm
-from cortex.core.model.note_status import KEY_ORDER, TIER_TRAIL
+from cortex.core.model.note_status import KEY_ORDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
@@ -34,7 +34,7 @@ from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, TRAIL
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.upkeep.inbox import InboxNormalizer
@@ -87,7 +87,7 @@ def settle_sessions(vault: Vault, sessions: list[ReplaceableRecords]) -> tuple[b
 def find_replaceable(index: IndexSession) -> list[ReplaceableRecords]:
     """The sessions with records that may have to change, told without reading a note."""
     found = []
-    wanted = NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,))
+    wanted = TRAIL._replace(types=(DISTILLED,))
     distilled = defaultdict[str, list[str]](list)
     for row in index.catalogue.find(wanted, "id"):
         if row.session and row.status == "normalized":
