@@ -110,13 +110,7 @@ def hooks(
     problems += server_problems(servers)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
-    changed = tuple(
-        HookSettingsChange(
-            host.name, change.file, _outcome(change, action), change.changed_events,
-            change.diff() if dry_run else "",
-        )
-        for host, change in changes
-    )  # fmt: skip
+    changed = tuple(_as_done(*pair, action, dry_run=dry_run) for pair in changes)
     after = action != "status" and not dry_run
     next_ = tuple(_next_steps(changed, seen, root, caller.cwd)) if after else ()
     off = tuple(hook_status.disabled_by_user(vault, caller.cwd))
@@ -143,6 +137,13 @@ def _select(
         hint = f"{command}, or run it in a project"
         raise InvalidInputError("your home folder is no project", hint)
     return chosen, root
+
+
+def _as_done(
+    host: Host, change: SettingsChange, action: str, *, dry_run: bool
+) -> HookSettingsChange:
+    said = _outcome(change, action), change.changed_events, change.diff() if dry_run else ""
+    return HookSettingsChange(host.name, change.file, *said)
 
 
 def _next_steps(
