@@ -23,6 +23,10 @@ class Vault(NamedTuple):
     # `default_vault_root` of whoever asks, when that is not this process.
     default_root: str | None = None
 
+    def file(self, path: str) -> str:
+        """The absolute path of a path in it."""
+        return os.path.join(self.root, path)
+
     def layout(self) -> Layout:
         """Where Cortex's own folders lie in it."""
         return layout_of(self.root)

@@ -55,13 +55,13 @@ def publish_event(
         except NotFoundError:
             continue  # normalized while we looked for it: look again
         except OSError as error:
-            folder = f"{vault.root}/{known_layout(vault.root).pending()}"
+            folder = vault.file(known_layout(vault.root).pending())
             again = f"run the same capture with --id {event.id}, which never makes a second event"
             message = f"nothing was captured: {error.strerror or error} ({folder})"
             hint = f"look with ls -ld {shell_quote(folder)} and df; then {retry_hint or again}"
             raise CortexError(message, hint) from error
         else:
-            return CaptureResult(event.id, path, f"{vault.root}/{path}")
+            return CaptureResult(event.id, path, vault.file(path))
     raise ConflictError(f"no free event id in {_MAX_ATTEMPTS} attempts", "capture again")
 
 
@@ -95,5 +95,5 @@ def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
                 raise ConflictError(f"{id_} was captured with other content", hint)
             # The earlier attempt may have failed right here.
             files.sync_folder(vault.root, path.rpartition("/")[0])
-            return CaptureResult(id_, path, f"{vault.root}/{path}")
+            return CaptureResult(id_, path, vault.file(path))
     return None

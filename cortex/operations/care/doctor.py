@@ -242,7 +242,7 @@ def _declare_default_branch(vault: Vault, _: Caller) -> Iterable[str]:
 def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
     written_before = time.time() - _MIN_AGE_SECONDS  # in the clock of the file system
     for path in query_index(vault, caller.progress, lambda index: index.snapshot.temp_files):
-        if os.lstat(os.path.join(vault.root, path)).st_mtime < written_before:
+        if os.lstat(vault.file(path)).st_mtime < written_before:
             files.remove(vault.root, path)
             yield f"{path}, half-written by a killed process, is gone"
 

@@ -190,7 +190,7 @@ def disabled_by_user(vault: Vault | None, cwd: str) -> Iterator[str]:
     if path := hooks_enabled.find_off_file(cwd):
         yield f"{path} is there"
     if vault and not hooks_enabled.read_settings(vault).enabled:
-        yield f"[hooks] enabled = false stands in {os.path.join(vault.root, 'cortex.toml')}"
+        yield f"[hooks] enabled = false stands in {vault.file('cortex.toml')}"
 
 
 def disabled_by_host(host: Host, root: str) -> Iterator[str]:

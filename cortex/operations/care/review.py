@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated
@@ -134,8 +133,7 @@ def _entry(
     vault: Vault, row: NoteRow, why: str, other: NoteRow | None = None, fix: str = ""
 ) -> ReviewEntry:
     """The entry of a note; in one of a person's own Cortex writes nothing."""
-    file = os.path.join(vault.root, row.path)
-    about = row.id, row.title, row.type, row.path, file, row.when, why
+    about = row.id, row.title, row.type, row.path, vault.file(row.path), row.when, why
     ours = (
         command("revise", row, "--reviewed"),
         fix or command("edit", row),
@@ -200,5 +198,4 @@ def _of_problem(vault: Vault, catalogue: Catalogue, problem: Problem) -> ReviewE
         keep = share or (entry.keep if _REVIEWED in problem.hint else "")
         drop = command("erase", row) if is_secret and entry.drop else ""
         return entry._replace(keep=keep, drop=drop)
-    file = os.path.join(vault.root, path)
-    return ReviewEntry(path, path, "", path, file, "", problem.message, keep=share)
+    return ReviewEntry(path, path, "", path, vault.file(path), "", problem.message, keep=share)

@@ -162,7 +162,6 @@ def is_asked(cwd: str) -> bool:
 def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusResult:
     catalogue, at = index.catalogue, caller.now
     names = files.list_notes(vault.root, vault.layout().failed())
-    failed = [name.removesuffix(".md") for name in names]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
     is_open = CURRENT._replace(state="open")
@@ -181,7 +180,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
         "faded": [one.row for one in find_faded(vault, index, at)[0]],
     }
     lists: dict[str, list[Any]] = {
-        "failed": failed,
+        "failed": [name.removesuffix(".md") for name in names],
         "live": [one.row.id for one in living if not one.is_orphan],
         "orphans": [one.row.id for one in living if one.is_orphan],
     }

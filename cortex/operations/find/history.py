@@ -118,7 +118,7 @@ def _history_of_note(vault: Vault, caller: Caller, note: str, at: str, number: i
     if commits and not (known and known.path):
         ids |= frozenset(notes.read(note_history.read_newest(vault.root, commits)).provenance()[0])
     event_paths = _event_paths(vault, ids)
-    file = f"{vault.root}/{path}" if path else ""
+    file = vault.file(path) if path else ""
     answer = History(id_, path, revisions=len(event_paths), file=file)
     if at and _EVENT_ID_PREFIX_RE.fullmatch(at):
         return _with_event_text(vault, answer, event_paths, at)

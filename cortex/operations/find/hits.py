@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from types import GenericAlias
 from typing import Any, Generic, TypeVar
 
@@ -116,7 +115,7 @@ def expand(
         if wanted is None or wanted.found_in(text):
             said = {"id": f"{path}:{line}", "line": line, "title": text, "snippet": text}
             said["type"] = kind
-            told.setdefault(os.path.join(vault.root, path), []).append(said)
+            told.setdefault(vault.file(path), []).append(said)
     lines = ((hit, () if hit.type in kinds else told.get(hit.file, ())) for hit in hits)
     return [hit._replace(**one) for hit, some in lines for one in some or ({},)]
 
@@ -132,7 +131,6 @@ def read_text(vault: Vault, row: NoteRow) -> str:
 
 def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:
     """The hit of a row, with a line of its note; without a score."""
-    file, date = os.path.join(vault.root, row.path), row.when
     named = (row.id, row.path, line, row.title, row.type, row.status)
-    hit = Hit(*named, 0.0, snippet, date, row.project, file=file)
+    hit = Hit(*named, 0.0, snippet, row.when, row.project, file=vault.file(row.path))
     return hit._replace(owner=row.owner, due=row.due) if row.type == "action" else hit

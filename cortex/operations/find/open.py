@@ -70,7 +70,7 @@ def open_note(
     """As `open`; with `in_editor` always in the editor. Raises `CortexError` if the program cannot
     be started or fails."""
     vault, row = find_in_vaults(vault, caller, name)
-    file = os.path.join(vault.root, row.path)
+    file = vault.file(row.path)
     files.size(vault.root, row.path)  # raises where it is gone, or a folder became a link
     url = ""
     if not in_editor and foreign_settings.find_obsidian_root(vault.root):

@@ -378,5 +378,5 @@ def _excerpt_turn(match: _Relevant, data: bytes, zone: Zone) -> ReminderLine | N
 
 
 def _reminder_line(match: _Relevant, title: str, text: str, type_: str, date: str) -> ReminderLine:
-    path, file = match.row.path, f"{match.vault.root}/{match.row.path}"
+    path, file = match.row.path, match.vault.file(match.row.path)
     return ReminderLine(sanitize_line(match.row.id), title, text, type_, date, "", path, file)

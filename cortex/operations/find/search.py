@@ -280,7 +280,7 @@ def _search_vault(vault: Vault, whose: Whose, caller: Caller, request: SearchReq
         hint = strings.cortex_command("--vault", vault.root, "doctor")
         problems = [Problem(vault.root, message, hint)]
     elif whose == "personal":
-        problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]
+        problems = [one._replace(where=vault.file(one.where)) for one in problems]
     return _VaultHits(vault, whose, ranked, problems, note_count)
 
 

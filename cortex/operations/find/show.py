@@ -87,7 +87,7 @@ def show(
 
 
 def _shown(vault: Vault, row: NoteRow, text: str, problems: tuple[Problem, ...]) -> ShownNote:
-    named, file = (row.id, row.path, row.title, row.type, row.status), f"{vault.root}/{row.path}"
+    named, file = (row.id, row.path, row.title, row.type, row.status), vault.file(row.path)
     return ShownNote(*named, text, problems, cut=False, file=file)
 
 

@@ -94,7 +94,7 @@ def _tell(
         about = (row.id, row.title, row.type) if row else about
         change: Change = "added" if status == "A" else "removed" if status == "D" else "changed"
         undo = _undo(row, about[0], change, commit.parents)
-        file = f"{vault.root}/{row.path}" if row else ""
+        file = vault.file(row.path) if row else ""
         told[commit.id].append(ChangedNote(*about, path, change, undo, file=file))
     return tuple(
         VaultCommit(

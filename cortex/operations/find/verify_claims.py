@@ -155,7 +155,7 @@ def find_doubts(vault: Vault, caller: Caller, rows: Sequence[NoteRow]) -> dict[s
     check = find_dated_contradictions(around.top, told, caller.zone)
     said = check.contradictions
     if not check.problems:
-        used = {os.path.join(vault.root, row.path): "" for row in here.values()}
+        used = {vault.file(row.path): "" for row in here.values()}
         cached = briefing_cache.CachedBriefing("\n".join(said.values()), tuple(said))
         briefing_cache.write(vault, key, cached, used | dict(check.file_stamps), began)
     return doubts | said

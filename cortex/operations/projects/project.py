@@ -261,7 +261,7 @@ def _find_summary(
 
 
 def _project_note(vault: Vault, row: NoteRow, date: str) -> ProjectNote:
-    return ProjectNote(row.id, row.path, os.path.join(vault.root, row.path), row.title, date)
+    return ProjectNote(row.id, row.path, vault.file(row.path), row.title, date)
 
 
 def identify_project(directory: str) -> ProjectIdentity:

@@ -118,7 +118,7 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
         id=row.id,
         title=row.title,
         path=path,
-        file=os.path.join(own.root, path),
+        file=own.file(path),
         vault=own.root,
         outcome=outcome,
         source="kept" if keep else "removed" if is_removed else "archived",
@@ -141,7 +141,7 @@ def _move_own_note(
     vault: Vault, caller: Caller, own: Vault, row: NoteRow, *, keep: bool
 ) -> PromoteResult:
     """Move a note of a person's own to their vault, byte for byte."""
-    data, target = files.read(vault.root, row.path), os.path.join(own.root, row.path)
+    data, target = files.read(vault.root, row.path), own.file(row.path)
     settings.check_writable(own.root)
     outcome = "created"
     try:
@@ -153,7 +153,7 @@ def _move_own_note(
         outcome = "unchanged"
     if not keep:
         remove_unchanged(vault, row.path, data)
-    back = f"mv -n {shell_quote(target)} {shell_quote(os.path.join(vault.root, row.path))}"
+    back = f"mv -n {shell_quote(target)} {shell_quote(vault.file(row.path))}"
     return PromoteResult(
         id=row.id, title=row.title, path=row.path, file=target, vault=own.root, outcome=outcome,
         source="kept" if keep else "removed", source_path=row.path, events=(), links=(), undo=(back,),
@@ -248,7 +248,7 @@ def _publish_copy(own: Vault, row: NoteRow, copy: Note) -> bool:
 def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
     """`ConflictError` unless the note at the row's path has its id and the text of `copy`."""
     note = notes.read(files.read(own.root, row.path), row.path)
-    file = os.path.join(own.root, row.path)
+    file = own.file(row.path)
     if note.get("id") != row.id:
         raise ConflictError(f"{file} is another note", "move it, then promote again")
     if _content(note) != _content(copy):
@@ -274,7 +274,7 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
         except FileExistsError:
             if files.read(own.root, target) != data:
                 message = f"the event {id_} is in your own vault with other content"
-                hint = f"compare it with {os.path.join(vault.root, path)}"
+                hint = f"compare it with {vault.file(path)}"
                 raise ConflictError(message, hint) from None
             files.sync_folder(own.root, target.rpartition("/")[0])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import NoteName, NoteQuery
@@ -206,8 +204,7 @@ def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
         if not undo:
             where = f"nothing makes the record again; what it said stays in an event: {command('show', event)}"
     remove_unchanged(vault, row.path, data)
-    file = os.path.join(vault.root, row.path)
-    return RecordChange(row.id, row.path, "removed", undo, where, file=file)
+    return RecordChange(row.id, row.path, "removed", undo, where, file=vault.file(row.path))
 
 
 def _archive_by_words(

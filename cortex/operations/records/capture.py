@@ -120,4 +120,4 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
         answer = answer._replace(note="; ".join(filter(None, (answer.note, why))), hint=hint)
     places = (layout.event(id_), layout.failed(id_))
     path = next((place for place in places if files.exists(vault.root, place)), answer.path)
-    return answer._replace(path=path, file=f"{vault.root}/{path}", records=tuple(made))
+    return answer._replace(path=path, file=vault.file(path), records=tuple(made))

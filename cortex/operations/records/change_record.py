@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 from cortex.core.model.caller import Caller
@@ -81,7 +80,7 @@ def edit_record(
         last = edit(note, row)
         return note if last.note is note else with_updated(last.note, caller.now)
 
-    file = os.path.join(vault.root, row.path)
+    file = vault.file(row.path)
     if not edit_note(vault, row.path, apply):
         return RecordChange(row.id, row.path, UNCHANGED, hint=last.hint, file=file)
     return RecordChange(row.id, row.path, outcome, last.undo, last.hint, file=file)

@@ -286,7 +286,7 @@ def _merge_records(
         undo=" && ".join([*undo, command("delete", new)] if was_made else undo),
         originals=tuple(one.row.id for one in originals),
         problems=tuple(problems),
-        file=f"{vault.root}/{new.path}",
+        file=vault.file(new.path),
     )
 
 

@@ -165,7 +165,7 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
     for row in caller.each(archived, "looking into the archive"):
         try:
             note = notes.read(files.read(vault.root, row.path), row.path)
-            written = os.stat(os.path.join(vault.root, row.path)).st_mtime
+            written = os.stat(vault.file(row.path)).st_mtime
         except (CortexError, OSError):
             continue  # gone meanwhile, or not to be read
         # Who archived it by hand said no time. Then it counts from when the file was last written:

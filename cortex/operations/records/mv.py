@@ -75,7 +75,7 @@ def mv(
     undo = "" if dry_run or is_done else cortex_command("mv", f"./{target}", f"./{source}")
     id_ = rows[source].id if source in rows and rows[source].id != source else target
     links = tuple(target if path == source else path for path, *_ in changes)
-    file = os.path.join(vault.root, target)
+    file = vault.file(target)
     outcome = "would be renamed" if dry_run else "mended" if is_done else "renamed"
     change = RecordChange(id_, target, outcome, undo, said, links, tuple(problems), file)
     return change._replace(total=count)
@@ -86,7 +86,7 @@ def _find_ends(vault: Vault, index: IndexSession, old: str, new: str) -> tuple[s
     is its name already and `old` another."""
     path = old.removeprefix(f"{vault.root}/").removeprefix("./")
     found, there = find_all(index.catalogue, path), find_all(index.catalogue, new)
-    if not found and os.path.isfile(os.path.join(vault.root, path)) and files.checked_parts(path):
+    if not found and os.path.isfile(vault.file(path)) and files.checked_parts(path):
         return path, _target_path(vault, path, new)
     is_there = len(there) == 1 and basename_key(new) == basename_key(there[0].path)
     if is_there and (not found or (found == there and basename_key(path) != basename_key(new))):

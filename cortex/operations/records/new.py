@@ -101,7 +101,7 @@ def new(
         raise ConflictError(f"{path} exists", "run the command again") from None
     mark_briefings_stale(vault)
     try_heal(vault, caller)  # what cannot be done now the next command does
-    made = NewResult(record.id, path, os.path.join(vault.root, path))
+    made = NewResult(record.id, path, vault.file(path))
     return _opened(made, launch, editor)
 
 

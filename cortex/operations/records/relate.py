@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -92,8 +91,7 @@ def relate(
         vault, caller, lambda index: plan(index, caller, record, kind, other)
     )
     _, healed = edit_notes_and_heal(vault, caller, edits)
-    file = os.path.join(vault.root, answer.path)
-    return answer._replace(file=file, problems=(*problems, *healed))
+    return answer._replace(file=vault.file(answer.path), problems=(*problems, *healed))
 
 
 def _parse_kind(text: str) -> str:

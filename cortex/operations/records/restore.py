@@ -3,7 +3,6 @@ failed events into the inbox."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import cast
 
@@ -139,7 +138,7 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName], *, at: str = "") 
                 raise
             id_, path = (target.row.id, target.row.path) if target else (name, "")
             failed = problem_of(path, error)
-            hint, file = f"{failed.message}; {failed.hint}", path and os.path.join(vault.root, path)
+            hint, file = f"{failed.message}; {failed.hint}", path and vault.file(path)
             changes.append(RecordChange(id_, path, REFUSED, hint=hint, file=file))
     if any(one.outcome == "restored" for one in changes):
         problems += try_heal(vault, caller)
@@ -194,7 +193,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
                 hint = "cortex normalize, then retry again"
                 raise ConflictError(f"{target} waits already, with another text", hint) from None
         files.remove(vault.root, source)
-    return RetryResult(name, target, f"{vault.root}/{target}")
+    return RetryResult(name, target, vault.file(target))
 
 
 def _find_target(index: IndexSession, name: str) -> _RestoreTarget | None:
@@ -404,8 +403,7 @@ def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> 
 def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) -> RecordChange:
     settings.check_writable(vault.root)
     mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-    file = os.path.join(vault.root, path)
-    again = RecordChange(id_, path, "restored", hint=how, file=file)
+    again = RecordChange(id_, path, "restored", hint=how, file=vault.file(path))
     try:
         files.create(vault.root, path, data)
     except FileExistsError:

@@ -27,7 +27,7 @@ def made_record(vault: Vault, note: Note, path: str, outcome: str) -> MadeRecord
     said = id_, note.title, note.get_in("project", settings.load(vault.root).form)
     similar, against = _find_similar(vault, *said) if outcome != "duplicate" else ((), ())
     return MadeRecord(
-        id_, path, f"{vault.root}/{path}", note.title, note.get("type"), note.get("topic"), outcome,
+        id_, path, vault.file(path), note.title, note.get("type"), note.get("topic"), outcome,
         note.get("owner"), note.get("due"), similar, against, note.get("status"),
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 
 from cortex.core.model.caller import Caller
@@ -67,10 +66,9 @@ def supersede(
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
     outcome, undo = ("superseded", command("restore", old_row)) if changed else (UNCHANGED, "")
-    change = RecordChange(old_row.id, old_row.path, outcome, undo)
-    file = os.path.join(vault.root, old_row.path)
     hint = f"replaced by: {new_id}" if changed and new_id else ""
-    return change._replace(problems=(*problems, *healed), file=file, hint=hint)
+    change = RecordChange(old_row.id, old_row.path, outcome, undo, hint)
+    return change._replace(problems=(*problems, *healed), file=vault.file(old_row.path))
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:

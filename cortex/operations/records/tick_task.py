@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.scan import scan
 from cortex.core.minutes.note_items import TASK, is_closed, plain_text
@@ -75,7 +73,7 @@ def _task_at(note: Note, line: int) -> Task | None:
 def tick_task(vault: Vault, caller: Caller, row: OwnItemRow, *, undo: bool) -> RecordChange:
     """Tick a task, or open it again. One that recurs gets the line of its next time above it, and
     loses it again. Raises `ConflictError` if the task does not stand there."""
-    name, file = f"{row.path}:{row.line}", os.path.join(vault.root, row.path)
+    name, file = f"{row.path}:{row.line}", vault.file(row.path)
     change = RecordChange(name, row.path, change_record.UNCHANGED, file=file)
     # Of minutes the words of lines below it, too, behind a semicolon.
     known = {*_words(plain_text(row.text).partition("; ")[0])[:_COMPARED_WORDS]}

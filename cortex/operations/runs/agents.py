@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from difflib import unified_diff
 from typing import Literal
@@ -143,5 +142,5 @@ def _read(vault: Vault, names: Iterable[str]) -> tuple[list[AgentEntry], list[Pr
         state = "wrong" if wrong and name != BASE_NAME else state
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, data))
         diff = "\n".join(unified_diff(old, new, "trusted", path, lineterm="", n=1))
-        entries.append(AgentEntry(agent, state, os.path.join(vault.root, path), diff))
+        entries.append(AgentEntry(agent, state, vault.file(path), diff))
     return entries, problems

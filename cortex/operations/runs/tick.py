@@ -158,4 +158,4 @@ def _remove_old(vault: Vault, caller: Caller, names: Iterable[str]) -> None:
                 files.remove(vault.root, f"{beside}/{file}")
             files.remove(vault.root, run.path)
             with suppress(OSError):
-                os.rmdir(os.path.join(vault.root, beside))
+                os.rmdir(vault.file(beside))

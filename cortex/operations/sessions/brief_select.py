@@ -350,7 +350,7 @@ def dependency_stamps(index: IndexSession, vault: Vault, paths: Iterable[str]) -
     stamps = dict.fromkeys((SETTINGS_FILE, *folders, *rules), "")
     for path in paths:
         stamps[path] = "" if path in racy else known.get(path, "").rstrip(TEMPLATE_MARK)
-    whole = {os.path.join(vault.root, path).rstrip("/"): stamp for path, stamp in stamps.items()}
+    whole = {vault.file(path).rstrip("/"): stamp for path, stamp in stamps.items()}
     return whole | {state_path(vault): briefing_cache.file_stamp(state_path(vault))}
 
 

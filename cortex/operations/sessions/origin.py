@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -112,8 +111,7 @@ def origin(vault: Vault, caller: Caller, note: NoteName) -> Origin:
         sources.append(source._replace(session="", run=session) if is_of_agent else source)
     message, hint = "the event is not in the vault", "cortex sync brings what others have"
     gone = tuple(Problem(one.event, message, hint) for one in sources if not one.path)
-    file = os.path.join(vault.root, row.path)
-    return Origin(row.id, row.title, row.path, file, tuple(sources), gone)
+    return Origin(row.id, row.title, row.path, vault.file(row.path), tuple(sources), gone)
 
 
 def _quotes(event: Event, row: NoteRow) -> Iterator[tuple[str, str]]:

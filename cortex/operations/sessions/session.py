@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Annotated, Literal
 
@@ -130,7 +129,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         hint = "cortex doctor says why; cortex normalize tries again"
         raise CortexError(f"{captured.id} was captured, and no note came of it", hint)
     outcome = "resumed" if len(row.events) > 1 else "started"
-    file = os.path.join(vault.root, row.path)
+    file = vault.file(row.path)
     answer = SessionResult(row.id, name, row.path, outcome, captured.id, others, file)
     return answer._replace(problems=problems, note=captured.note)
 
@@ -173,7 +172,7 @@ def _end(
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
         outcome = "captured"
-    file = os.path.join(vault.root, row.path)
+    file = vault.file(row.path)
     written = read_note(vault, row.path)
     stands = written is None or f"{SUMMARY_MARK}{captured.id} " in written.text
     kept = f"a longer summary stands; this one is kept: {cortex_command('show', captured.id)}"
