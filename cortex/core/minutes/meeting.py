@@ -185,6 +185,7 @@ def _find_date(
     labelled = [value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key))]
     stamps = [value for value in labelled if value in of_page or _TIMESTAMP_RE.search(value)]
     heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
+    heads = (head for head in heads if not _OTHER_DATE_RE.search(head))
     plain = (value for value in labelled if value not in stamps)
     for line in (*plain, title, *heads, *stamps):
         spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line.strip("\"'` ")))

@@ -157,3 +157,4 @@ def test_minutes_may_begin_with_toml() -> None:
 def test_a_deadline_among_the_first_lines_is_not_the_day_of_the_meeting() -> None:
     text = "# Council\n\nPresent: Ana Ruiz\n\n- When do we pay?\n  - Frist: 20.01.2026\n"
     assert parse_meeting(text).date == ""
+    assert parse_meeting("# Hubs\n\n# Debrief of 2026-01-20\n\nDecision: red.\n").date == ""
