@@ -23,17 +23,17 @@ def _lines_by_name(section: str) -> dict[str, str]:
     return {name: rest for name, _, rest in parts}
 
 
-def words_by_kind(section: str) -> dict[str, list[str]]:
+def _words_by_kind(section: str) -> dict[str, frozenset[str]]:
     """Kind -> its words, of lines such as `action: next steps|to do`."""
-    return {kind: words.split("|") for kind, words in _lines_by_name(section).items()}
+    return {kind: frozenset(words.split("|")) for kind, words in _lines_by_name(section).items()}
 
 
-_WORDS, _PATTERNS = words_by_kind("words"), _lines_by_name("patterns")
+_WORDS, _PATTERNS = _words_by_kind("words"), _lines_by_name("patterns")
 _PARTS = {"DECISION_CUES": "|".join(_SECTIONS["decision cues"])} | _lines_by_name("parts")
 
 
 def words_of(name: str) -> frozenset[str]:
-    return frozenset(_WORDS[name])
+    return _WORDS[name]
 
 
 def regex_of(name: str) -> re.Pattern[str]:
@@ -48,9 +48,13 @@ def fold(text: str) -> str:
     return fold_accents(text.casefold())
 
 
-_KIND_BY_HEADING = {
-    word: kind for kind, words in words_by_kind("headings").items() for word in words
-}
+def kind_by_word(section: str) -> dict[str, str]:
+    """Each word of such lines, folded, -> its kind."""
+    kinds = _words_by_kind(section).items()
+    return {fold(word): kind for kind, words in kinds for word in words}
+
+
+_KIND_BY_HEADING = kind_by_word("headings")
 _STEM_RES = {kind: lazy_re(stems) for kind, stems in _lines_by_name("heading stems").items()}
 _FILLERS = words_of("fillers")
 _FOR_WHEN_RE = lazy_re(
@@ -59,8 +63,7 @@ _FOR_WHEN_RE = lazy_re(
 _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 # The endings of `Teilnehmer:innen` and `Présent·es`.
 _GENDER_RE = lazy_re(r"(?<=[^\W_])[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
-COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
-STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
+COLUMN_WORDS, STOP_WORDS = _words_by_kind("columns"), _words_by_kind("stop words")
 IMPERATIVES, ORDERS = words_of("imperatives"), words_of("orders")
 TITLE_KEYS = words_of("title keys")
 _NOTES_WORDS = frozenset(("notes", "discussion", "minutes", "notizen", "diskussion", "comments"))

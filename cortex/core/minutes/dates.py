@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 
-from cortex.core.minutes.cues import fold, lines_of, regex_of, words_by_kind
+from cortex.core.minutes.cues import fold, kind_by_word, lines_of, regex_of
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -58,15 +58,10 @@ def _numbered(section: str) -> dict[str, int]:
     return {name: min(some) for name, some in numbers.items() if len(some) == 1} | dict(names)
 
 
-def _by_word(section: str) -> dict[str, str]:
-    kinds = words_by_kind(section).items()
-    return {fold(word): kind for kind, words in kinds for word in words}
-
-
 _MONTH_BY_NAME = _numbered("months") | {"mrt": 2, "sept": 8}
 WEEKDAY_BY_NAME = _numbered("weekdays")
-_NUMBER_BY_WORD, _UNIT_BY_WORD = _by_word("numbers"), _by_word("units")
-_DAYS_BY_WORD = _by_word("days")
+_NUMBER_BY_WORD, _UNIT_BY_WORD = kind_by_word("numbers"), kind_by_word("units")
+_DAYS_BY_WORD = kind_by_word("days")
 _DAY_BEGINNINGS = {word.partition("'")[0] for word in _DAYS_BY_WORD}
 # Shortened, these would be words or names of people.
 for _name in ("die", "mar", "mit", "qui", "sam", "son", "dom", "ter", "qua"):

@@ -15,8 +15,10 @@ from cortex.core.minutes.blocks import Block, parse_blocks, parse_field
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
+    CONTEXT,
     DATE_KEY_RE,
     NOBODY_RE,
+    QUESTION,
     STOP_WORDS,
     TITLE_KEYS,
     fold,
@@ -26,13 +28,7 @@ from cortex.core.minutes.cues import (
     words_of,
 )
 from cortex.core.minutes.dates import first_date, iter_dates
-from cortex.core.minutes.outcomes import (
-    ActionItem,
-    ContextItem,
-    DecisionItem,
-    OutcomeReader,
-    QuestionItem,
-)
+from cortex.core.minutes.outcomes import ActionItem, DecisionItem, NotedItem, OutcomeReader
 from cortex.core.minutes.sentences import FULL_NAME_RE
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
@@ -77,8 +73,8 @@ class MeetingMinutes(NamedTuple):
     attendees: tuple[str, ...]
     actions: tuple[ActionItem, ...]
     decisions: tuple[DecisionItem, ...]
-    questions: tuple[QuestionItem, ...] = ()
-    context: tuple[ContextItem, ...] = ()
+    questions: tuple[NotedItem, ...] = ()
+    context: tuple[NotedItem, ...] = ()
 
 
 def parse_meeting(
@@ -102,14 +98,15 @@ def parse_meeting(
     names = _roster_names([*attendees, *absent, *named], text)
     reader = OutcomeReader(names, date, language)
     outcomes = reader.read(blocks)
+    noted = [each for each in outcomes if isinstance(each, NotedItem)]
     return MeetingMinutes(
         title,
         date,
         tuple(name for name, _ in attendees),
         tuple(each for each in outcomes if isinstance(each, ActionItem)),
         tuple(each for each in outcomes if isinstance(each, DecisionItem)),
-        tuple(each for each in outcomes if isinstance(each, QuestionItem)),
-        tuple(each for each in outcomes if isinstance(each, ContextItem)),
+        tuple(each for each in noted if each.kind == QUESTION),
+        tuple(each for each in noted if each.kind == CONTEXT),
     )
 
 

@@ -51,6 +51,10 @@ class ActionItem(NamedTuple):
     line: int
     day: str = ""  # of the meeting, if it is another one than the first of the file
 
+    @property
+    def kind(self) -> str:
+        return ACTION
+
 
 class DecisionItem(NamedTuple):
     """What was agreed, and why if the minutes say so. `line` counts from 1."""
@@ -60,24 +64,21 @@ class DecisionItem(NamedTuple):
     line: int
     day: str = ""
 
-
-class QuestionItem(NamedTuple):
-    """A question that stayed open. `line` counts from 1."""
-
-    text: str
-    line: int
-    day: str = ""
+    @property
+    def kind(self) -> str:
+        return DECISION
 
 
-class ContextItem(NamedTuple):
-    """What to know about it: a risk, or the context. `line` counts from 1."""
+class NotedItem(NamedTuple):
+    """A question that stayed open, or what to know: a risk, or the context. `line` counts from 1."""
 
     text: str
     line: int
     day: str = ""
+    kind: str = QUESTION
 
 
-Outcome = ActionItem | DecisionItem | QuestionItem | ContextItem
+Outcome = ActionItem | DecisionItem | NotedItem
 
 
 class Place(NamedTuple):
@@ -137,7 +138,7 @@ class OutcomeReader:
                 # The same words about `this` mean something else elsewhere.
                 is_vague = _DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
                 about = str(outcome.line) if is_vague else ""
-                key = type(outcome).__name__, outcome.text.casefold(), about
+                key = outcome.kind, outcome.text.casefold(), about
                 day = self.date if self.date != date else ""  # of another meeting in the file
                 known = outcomes.setdefault(key, outcome._replace(day=day))
                 if isinstance(known, ActionItem) and isinstance(outcome, ActionItem):
@@ -442,7 +443,7 @@ class OutcomeReader:
             return ""
         rest = task[stranger.end :]
         is_order = " " in stranger.names and self.speech.is_order(rest.lstrip())
-        return stranger.names if is_order or self.speech.begins_with_task_verb(rest) else ""
+        return stranger.names if is_order or sentences.TASK_VERB_RE.match(rest) else ""
 
     def _decision(
         self, text: str, line: int, topic: str, details: Sequence[str] = ()
@@ -576,7 +577,7 @@ def _noted(text: str, line: int, kind: str = QUESTION) -> Iterator[Outcome]:
     """A question that is open, or what to know."""
     text = tidy_task_text(text)
     if text and text.casefold() not in NO_TASK_WORDS and not cues.NOBODY_RE.match(text):
-        yield QuestionItem(text, line) if kind == QUESTION else ContextItem(text, line)
+        yield NotedItem(text, line, kind=kind)
 
 
 def _is_bare_vote(text: str) -> bool:

@@ -20,7 +20,7 @@ from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, regex_of, section_k
 from cortex.core.minutes.dates import iter_dates, without_due
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
-from cortex.core.minutes.outcomes import ActionItem, ContextItem, DecisionItem, Outcome
+from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
 from cortex.core.minutes.task_signs import opened, with_boxes
 from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
@@ -121,24 +121,19 @@ def outcome_record(
     source = f"From [[{meeting_id}|{alias}]]."
     child = base._replace(
         date=one.day or meeting.date, id=id_, title=_title_of(_line_of(one)), relations=(("derived_from", meeting_id),),
-        type="question", body=f"> {text}\n\n{source}",
+        type=one.kind, body=f"> {text}\n\n{source}",
     )  # fmt: skip
     if isinstance(one, ActionItem):
         status = "done" if one.done else "open"
-        return child._replace(type="action", status=status, owner=one.owner, due=one.due)
-    if isinstance(one, ContextItem):
-        return child._replace(type="context")
-    if isinstance(one, DecisionItem):
-        why = f"**Why.** {one_line(one.reason)}\n\n" if one.reason else ""
-        return child._replace(type="decision", body=f"> {text}\n\n{why}{source}")
+        return child._replace(status=status, owner=one.owner, due=one.due)
+    if isinstance(one, DecisionItem) and one.reason:
+        return child._replace(body=f"> {text}\n\n**Why.** {one_line(one.reason)}\n\n{source}")
     return child
 
 
 def _line_of(one: Outcome) -> MinutesLine:
-    if isinstance(one, ActionItem):
-        return MinutesLine("action", one_line(one.text), one.owner, one.due)
-    kinds = {DecisionItem: "decision", ContextItem: "context"}
-    return MinutesLine(kinds.get(type(one), "question"), one_line(one.text))
+    said = (one.owner, one.due) if isinstance(one, ActionItem) else ()
+    return MinutesLine(one.kind, one_line(one.text), *said)
 
 
 def _title_of(line: MinutesLine) -> str:

@@ -22,7 +22,8 @@ _PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun
 _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
 _OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
-_TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
+# Behind a name, a verb of a task, ` schreibt an Ana`; never of English.
+TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
 _UNOWNED_RE, _NO_FUTURE_RE = regex_of("unowned"), regex_of("no future")
 _GIVEN_BY_RE, _ECHO, _TAKES = regex_of("given by"), words_of("echo"), words_of("takes")
 _VERB_RE = lazy_re(r"[*_]{0,3}[ ]([^\W\d_A-Z]{3,})[ ](?=\S+[ ]?\S)")
@@ -262,7 +263,7 @@ class Speech:
             return None
         is_present = (has_due and _PRESENT_VERB_RE.match(clause[lead.end :])) or (
             not self.is_transcript
-            and (_TASK_VERB_RE.match(clause[lead.end :]) or self._tells_task(clause))
+            and (TASK_VERB_RE.match(clause[lead.end :]) or self._tells_task(clause))
         )
         return Promise(clause, lead.names) if is_present else None
 
@@ -292,11 +293,6 @@ class Speech:
             verb = _UNOWNED_RE.match(clause)
             return verb is not None and verb["verb"].casefold() in IMPERATIVES
         return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
-
-    def begins_with_task_verb(self, text: str) -> bool:
-        """True if the text after a name begins with a verb of a task: ` schreibt an Ana`; never for
-        English."""
-        return bool(_TASK_VERB_RE.match(text))
 
     def is_infinitive_order(self, text: str) -> bool:
         """True of `Enviar un correo`, `den Saal buchen`: an order in no English, of three words or more."""

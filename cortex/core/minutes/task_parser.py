@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cortex.core.minutes.cues import IMPERATIVES, words_of
-from cortex.core.minutes.task_signs import take_signs
+from cortex.core.minutes.task_signs import ISO_DAY, take_signs
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
 
@@ -13,10 +13,9 @@ NameSet = frozenset[str]
 
 NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
 CHECKBOX_RE = lazy_re(r"\[([ xX-])\](?:[ \t]+|$)")
-_ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
 _DUE_RE = lazy_re(
     r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
-    rf"({_ISO_DATE_PATTERN})"
+    rf"({ISO_DAY})"
 )
 _OWNER_RE = lazy_re(
     r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee|responsible|verantwortlich|zuständig|responsable"

@@ -12,8 +12,8 @@ from cortex.core.minutes.dates import WEEKDAY_BY_NAME, month_number
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
 
-_ISO_DAY = r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)"
-_DAY = rf"(?:\[\[[^\[\]\n]{{0,80}}?{_ISO_DAY}[^\[\]\n]{{0,80}}\]\]|{_ISO_DAY}(?:[T ]\d\d:\d\d)?)"
+ISO_DAY = r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)"
+_DAY = rf"(?:\[\[[^\[\]\n]{{0,80}}?{ISO_DAY}[^\[\]\n]{{0,80}}\]\]|{ISO_DAY}(?:[T ]\d\d:\d\d)?)"
 # Only before other signs: among words these are pictures.
 _IDS = r"[\w-]+(?:[ ]{0,3},[ ]{0,3}[\w-]+){0,20}(?=\s{0,9}(?:[^\w\s.,;:!?'-]|$))"
 # The name in Dataview: the signs in Tasks, and what follows one.
@@ -39,7 +39,7 @@ _SIGN_RE = lazy_re(
     rf"|\b(?:{_BARE})"
     r"|(?P<block>(?<!\S)\^[a-zA-Z0-9-]+(?=\s*$)))"
 )
-_ISO_DAY_RE = lazy_re(_ISO_DAY)
+_ISO_DAY_RE = lazy_re(ISO_DAY)
 _BOX_RE = lazy_re(r"([ \t>*+\-0-9.)]*\[)[^\n](?=\](?:\s|$))")
 _MOVED = ("due", "scheduled", "start")  # to the next time: all by as many days as the first of them
 _CLOSED = ("completion", "cancelled")
