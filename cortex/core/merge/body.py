@@ -27,8 +27,6 @@ _MARKER_LINE_PATTERN = rb"(?m)^(<{7,} .*|={7,}|>{7,} .*?)\r?$"
 
 _LIST_ITEM_PREFIXES = (b"- ", b"* ", b"+ ", b"|")
 _Matches: TypeAlias = list[tuple[int, int]]  # places of equal lines in two texts, ascending
-# The line above and the line below; none at an end of the body.
-_SurroundingLines: TypeAlias = tuple[list[bytes], list[bytes]]
 
 
 class MergedBody(NamedTuple):
@@ -152,9 +150,10 @@ def _merge_overlapping(
     one: list[bytes],
     two: list[bytes],
     style: MarkerStyle,
-    around: _SurroundingLines,
+    around: tuple[list[bytes], list[bytes]],
 ) -> tuple[list[bytes], int]:
-    """Two changes of the same lines: what is common once, then what both added, or a conflict."""
+    """Two changes of the same lines: what is common once, then what both added, or a conflict. `around`
+    are the line above and the line below; none at an end of the body."""
     if one == two:
         return one, 0
     head, tail = _common_ends(one, two)

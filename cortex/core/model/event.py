@@ -40,7 +40,6 @@ MAX_NAME_CHARS = 200  # of a session, of a branch
 _MAX_HEAD_BYTES = 32_000  # of all fields but the text
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
-# Hour 24 is no hour: some versions of Python read it and some do not.
 # Hooks compile no pattern.
 _DIGITS, _LETTERS = frozenset("0123456789"), frozenset("abcdefghijklmnopqrstuvwxyz")
 _BASE32_CHARS = _LETTERS | frozenset("234567")

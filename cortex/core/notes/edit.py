@@ -28,10 +28,6 @@ _STATUS_BEFORE = "status_before"
 _OWN_FIELDS = {
     "id", "type", "title", "created", "updated", "provenance", EVENTS, SESSION, LAYER,
 }  # fmt: skip  # never a template's
-_RELATIONS_NOT_A_LIST = (
-    "its relations are not a list of {kind, to}",
-    'write them as `- {kind: references, to: "[[id]]"}` lines',
-)
 
 
 def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
@@ -148,7 +144,8 @@ def list_relations(note: Note) -> list[dict[str, str]]:
     relations: list[dict[str, str]] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if not isinstance(item, dict) or not all(isinstance(one, str) for one in item.values()):
-            raise InvalidInputError(*_RELATIONS_NOT_A_LIST)
+            hint = 'write them as `- {kind: references, to: "[[id]]"}` lines'
+            raise InvalidInputError("its relations are not a list of {kind, to}", hint)
         relations.append(cast("dict[str, str]", item))
     return relations
 

@@ -77,7 +77,6 @@ def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
         )
         if (is_long and not is_link) or any(isinstance(item, Mapping) for item in value):
             return [f"{indent}{key}:", *(f"{indent}  - {flow_text(item)}" for item in value)]
-        return [f"{indent}{key}: {flow_text(value)}"]
     return [f"{indent}{key}: {flow_text(value)}".rstrip()]
 
 
