@@ -119,26 +119,21 @@ class Note(NamedTuple):
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
         """The ids of the events in `provenance`, and its other fields; of a session its name. Of a
-        flat record they are fields of its own."""
+        flat record they are fields of its own, if one of the events is: in a person's own note the
+        field may say anything."""
         value = self.fields.get("provenance")
-        block = dict(value) if isinstance(value, dict) else self._flat_provenance()
+        own = {key: self.fields[key] for key in (EVENTS, SESSION, LAYER) if key in self.fields}
+        block = dict(value) if isinstance(value, dict) else own
         events = block.pop(EVENTS, None)
-        ids = events if isinstance(events, list) else [events]
+        listed = events if isinstance(events, list) else [events]
+        ids = tuple(dict.fromkeys(one.strip("[]") for one in listed if isinstance(one, str)))
+        is_flat = "id" in self.fields and any(map(is_event_id, ids))
+        if not isinstance(value, dict) and not is_flat:
+            return (), {}
         session = block.get(SESSION)
         if isinstance(session, str) and session.startswith("[["):
             block[SESSION] = session.strip("[]").rpartition("|")[2]
-        return tuple(dict.fromkeys(one.strip("[]") for one in ids if isinstance(one, str))), block
-
-    def _flat_provenance(self) -> Fields:
-        """Events, session and layer, if one of the events is: in a person's own note the field may
-        say anything."""
-        events = self.fields.get(EVENTS)
-        ids = events if isinstance(events, list) else [events]
-        if "id" not in self.fields or not any(
-            isinstance(one, str) and is_event_id(one.strip("[]")) for one in ids
-        ):
-            return {}
-        return {key: self.fields[key] for key in (EVENTS, SESSION, LAYER) if key in self.fields}
+        return ids, block
 
     @property
     def is_flat(self) -> bool:
