@@ -70,7 +70,8 @@ def extract_claims(id_: str, title: str, text: str, created: str) -> RecordClaim
             continue
         named = [*find_files(sentence), *(_FOLDER_RE.findall(sentence) if "/" in sentence else ())]
         files.update(dict.fromkeys(filter(_is_inside_project, named)))
-        if sentence.endswith("?") or not _DENIALS.isdisjoint(words) or any(map(_denies, words)):
+        stems = (word.startswith(_DENIAL_STEMS) or word.endswith(("n't", "n’t")) for word in words)
+        if sentence.endswith("?") or not _DENIALS.isdisjoint(words) or any(stems):
             continue
         used = ((a or b).rstrip(".-") for a, b in _USED_PACKAGE_RE.findall(sentence))
         packages.update((name, None) for name in used if name.casefold() not in _PRONOUNS)
@@ -82,10 +83,6 @@ def extract_claims(id_: str, title: str, text: str, created: str) -> RecordClaim
         tuple(packages)[:MAX_PACKAGES],
         tuple(branches)[:MAX_BRANCHES],
     )
-
-
-def _denies(word: str) -> bool:
-    return word.startswith(_DENIAL_STEMS) or word.endswith(("n't", "n’t"))
 
 
 def _is_inside_project(path: str) -> bool:

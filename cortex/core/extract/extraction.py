@@ -44,10 +44,11 @@ def find_candidates(
     read = prose.mask_code(prose.blank_callouts(said))
     tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
-    if mark:
+    if mark:  # the person's prompts with a memory tag, which stand below it
+        numbers = _activity_lines(text)
         found += [
-            one._replace(line=line)
-            for line, prompt in _tagged_prompt_lines(text)
+            one._replace(line=numbers.get(f"- {prompt}", 1))
+            for prompt in parse_turn_summary(text).tagged_lines
             for _, _, one in memory_tags.find_tags(prose.mask_code(prompt))
         ]
     if not tags_only:
@@ -115,12 +116,6 @@ def _find_plan(text: str) -> list[Candidate]:
     steps = "; ".join(f"[{'x' if step.done else ' '}] {step.text}" for step in plan)
     line = _activity_lines(text).get("Plan:", 1)
     return [Candidate(STRUCTURAL_LAYER, "plan", one_line(steps), 1.0, line)]
-
-
-def _tagged_prompt_lines(text: str) -> list[tuple[int, str]]:
-    """The lines of the user's prompts with a memory tag, each with its line number."""
-    numbers = _activity_lines(text)
-    return [(numbers.get(f"- {line}", 1), line) for line in parse_turn_summary(text).tagged_lines]
 
 
 def _activity_lines(text: str) -> dict[str, int]:

@@ -118,8 +118,10 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
     prose = without_fences(text)
     spans = dict.fromkeys(span.strip() for span in _CODE_SPAN_RE.findall(prose))
     without_spans = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
+    fenced = (line for start, end in fence_spans(text) for line in text[start:end].split("\n"))
+    imports = [line for line in fenced if any(sign in line for sign in _IMPORT_SIGNS)]
     names: dict[tuple[str, str], str] = {}
-    for kind, name in _iter_mentions(without_spans, list(spans), _importing_lines(text), scanned):
+    for kind, name in _iter_mentions(without_spans, list(spans), imports, scanned):
         if 0 < len(name) <= _MAX_NAME_CHARS:
             names.setdefault((kind, entity_key(kind, name)), name)
             if len(names) >= MAX_ENTITIES:
@@ -144,14 +146,8 @@ def entity_key(kind: str, name: str) -> str:
     return key.replace("\\", "/") if kind == "file" else key
 
 
-def _importing_lines(text: str) -> list[str]:
-    """The lines of code in fences that may import something."""
-    lines = (line for start, end in fence_spans(text) for line in text[start:end].split("\n"))
-    return [line for line in lines if any(sign in line for sign in _IMPORT_SIGNS)]
-
-
 def _iter_mentions(
-    plain: str, spans: list[str], code: list[str], scanned: MarkdownScan
+    plain: str, spans: list[str], imports: list[str], scanned: MarkdownScan
 ) -> Iterator[tuple[str, str]]:
     """Every mention as kind and name, some more than once."""
     quoted = "\n".join(spans)
@@ -175,7 +171,7 @@ def _iter_mentions(
         yield from _find_signed_names(text)
     for span in spans:
         yield from _classify_code_span(span)
-    for line in code:
+    for line in imports:
         yield from _imported_packages(line)
 
 
