@@ -92,7 +92,7 @@ class Place(NamedTuple):
 _REASON_RE, _MOTION_RE = cues.regex_of("reason"), cues.regex_of("motion")
 _NAMED_LABEL_RE, _DONE_LABEL_RE = cues.regex_of("named label"), cues.regex_of("done labels")
 _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("done cells")
-_DEICTIC_RE = cues.regex_of("deictic")
+DEICTIC_RE = cues.regex_of("deictic")
 _BOLD_LABEL_RE = lazy_re(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = lazy_re(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
 _SPEAKER_RE = lazy_re(r"^[*_]{0,3}@?\w[\w .-]{0,30}[*_]{0,3}:[*_]{0,3}[ ]+")
@@ -136,7 +136,7 @@ class OutcomeReader:
             self._is_before_list = bool(after and after.items)
             for outcome in self._of_block(block):
                 # The same words about `this` mean something else elsewhere.
-                is_vague = _DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
+                is_vague = DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
                 about = str(outcome.line) if is_vague else ""
                 key = outcome.kind, outcome.text.casefold(), about
                 day = self.date if self.date != date else ""  # of another meeting in the file
@@ -473,7 +473,7 @@ class OutcomeReader:
         self._motion = ""
         for clause in self.speech.clauses(whole):
             if promise := self.speech.promise(clause):
-                yield from self._promised(promise.text, promise.owner, line)
+                yield from self._promised(*promise, line)
 
     def _is_topic(self, text: str) -> bool:
         """Whether something can be voted on: no title of the minutes, no `Decisions`, no vote."""
@@ -506,15 +506,12 @@ class OutcomeReader:
             elif rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not sentences.says_decided(clause):
-                yield from self._promised(promise.text, promise.owner, line)
+                yield from self._promised(*promise, line)
             elif sentences.is_decision(clause) and not (self._intro and clause.endswith(":")):
-                yield from self._decision(
-                    _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause),
-                    line,
-                    topic,
-                )
+                plain = _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause)
+                yield from self._decision(plain, line, topic)
             elif task := self.speech.named_task(clause, has_due=bool(find_due(clause, self.date))):
-                yield from self._promised(task.text, task.owner, line)
+                yield from self._promised(*task, line)
             elif self.speech.is_obligation(clause):
                 yield from self._action(clause, line)
             if lead and said.lstrip("*_ ").startswith(":"):
@@ -546,16 +543,12 @@ class OutcomeReader:
         elif section == AGENDA and "owner" not in columns:
             columns.pop(ACTION, None)  # `Inform`, `Discuss`
         for cells, line in rows[1:]:
-            kind = (
-                cues.section_kind(cells[columns["kind"]])
-                if len(cells) > columns.get("kind", 99)
-                else ""
-            )
+            row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
+            kind = cues.section_kind(row.get("kind", ""))
             if kind in (ACTION, DECISION) and not {ACTION, DECISION} & columns.keys():
                 text = next((cell for cell in cells if not _NUMBER_RE.fullmatch(cell)), "")
                 yield from self._of_text(text, line, Place(kind), is_item=True)
                 continue
-            row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
             if row.get(DECISION):
                 about, why = row.get("topic", ""), [row.get("reason", "")]
                 yield from self._decision(row[DECISION], line, about, why)

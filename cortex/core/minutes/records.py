@@ -16,11 +16,11 @@ from itertools import islice
 from cortex.core.extract.candidate import TITLE_LIMIT, capitalize, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.markdown.scan import scan
-from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, regex_of, section_kind
+from cortex.core.minutes.cues import ATTENDEES, DATE_KEY_RE, section_kind
 from cortex.core.minutes.dates import iter_dates, without_due
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.note_items import child_slugs, done_action_ids
-from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
+from cortex.core.minutes.outcomes import DEICTIC_RE, ActionItem, DecisionItem, Outcome
 from cortex.core.minutes.task_signs import opened, with_boxes
 from cortex.core.model.note_form import NESTED, NoteForm
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
@@ -40,7 +40,6 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 from cortex.core.text.value import NamedTuple
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
-_DEICTIC_RE = regex_of("deictic")
 _MIN_LIKENESS, _MAX_COMPARED_LINES = 0.6, 300
 _NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
 
@@ -188,7 +187,7 @@ def reread_versions(
 def is_same_action(one: Record, owner: str) -> bool:
     """Whether an open action of this title, and of this owner, is the same; none about `it` is."""
     names = {name.casefold().lstrip("@") for name in (one.owner, owner) if name}
-    return len(names) < 2 and not _DEICTIC_RE.search(one.title)
+    return len(names) < 2 and not DEICTIC_RE.search(one.title)
 
 
 def is_version(before: str, after: str) -> bool:
