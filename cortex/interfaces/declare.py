@@ -107,16 +107,13 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
     defaults: dict[str, object] = dict(zip(optional, values, strict=True))
     defaults |= function.__kwdefaults__ or {}
     text = _read_docstring(function.__doc__ or "", names)
-    # Not `get_type_hints`: what a verb answers may be imported for type checkers alone.
-    types = {
-        name: eval(text, function.__globals__) if isinstance(text, str) else text  # noqa: S307
-        for name, text in function.__annotations__.items()
-        if name in names and name not in SUPPLIED_PARAMETERS
-    }
     parameters = []
     for name in names:
         if name not in SUPPLIED_PARAMETERS:
-            kind, touches = _without_touch(types.get(name, str))
+            # Not `get_type_hints`: what a verb answers may be imported for type checkers alone.
+            said = function.__annotations__.get(name, str)
+            whole = eval(said, function.__globals__) if isinstance(said, str) else said  # noqa: S307
+            kind, touches = _without_touch(whole)
             default, is_option = defaults.get(name), name not in positional
             meaning, required = text.meanings.get(name, ""), name not in defaults
             parameters.append(
@@ -348,8 +345,7 @@ def _describe_type(kind: Any) -> str:
             return f"a date or a span: write {MOMENT_EXAMPLES}"
         return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
     if origin in (list, tuple, Literal):
-        choices = [choice for choice in choices_of(kind) if choice]
-        return _join_or(choices) or ("" if origin is Literal else "a list of words")
+        return _join_or(choices_of(kind)) or ("" if origin is Literal else "a list of words")
     if origin in (Union, UnionType):
         described = [_describe_type(member) for member in arguments if member is not NoneType]
         return _join_or([words for words in described if words])
