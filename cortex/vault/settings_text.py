@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -32,14 +32,21 @@ def edit(
     settings.check_writable(root)
     wanted = deepcopy(table)
     change(wanted)
-    for candidate in (text, *candidates(text)):
+    hint = f"{by_hand}, then run the command again"
+    new = _choose((text, *candidates(text)), wanted, "this one line", hint)
+    if new != text:
+        files.replace(root, SETTINGS_FILE, new.encode(), text.encode())
+    return new != text
+
+
+def _choose(candidates: Iterable[str], wanted: dict[str, Any], what: str, hint: str) -> str:
+    """The first text that reads as wanted. Raises `InvalidInputError` if none does."""
+    for candidate in candidates:
         with suppress(ValueError):
             if parse_toml(candidate) == wanted:
-                if candidate != text:
-                    files.replace(root, SETTINGS_FILE, candidate.encode(), text.encode())
-                return candidate != text
-    message = f"{SETTINGS_FILE} is written in a way in which this one line cannot be changed alone"
-    raise InvalidInputError(message, f"{by_hand}, then run the command again")
+                return candidate
+    message = f"{SETTINGS_FILE} is written in a way in which {what} cannot be changed alone"
+    raise InvalidInputError(message, hint)
 
 
 def read(root: str) -> tuple[str, dict[str, Any]]:
@@ -103,12 +110,9 @@ def in_flat_format(text: str, project: str) -> str:
         wanted["project"] = project
     wanted["format"] = FLAT_FORMAT
     new = eol.join(lines)
-    for candidate in (_FORMAT_LINE_RE.sub(lambda _: new, text, count=1), f"{new}{eol}{text}"):
-        with suppress(ValueError):
-            if parse_toml(candidate) == wanted:
-                return candidate
-    message = f"{SETTINGS_FILE} is written in a way in which its format cannot be changed alone"
-    raise InvalidInputError(message, f"write {new!r} at its beginning, then cortex upgrade")
+    candidates = (_FORMAT_LINE_RE.sub(lambda _: new, text, count=1), f"{new}{eol}{text}")
+    hint = f"write {new!r} at its beginning, then cortex upgrade"
+    return _choose(candidates, wanted, "its format", hint)
 
 
 def _texts_with_line(text: str, line: str) -> Iterator[str]:

@@ -23,12 +23,6 @@ _XDG_FOLDERS = {
     "config": ("XDG_CONFIG_HOME", ".config"),
     "data": ("XDG_DATA_HOME", ".local/share"),
 }
-_MACOS_FOLDERS = {
-    "cache": "Library/Caches",
-    "state": "Library/Application Support",
-    "config": "Library/Application Support",
-    "data": "Library/Application Support",
-}
 
 
 def absolute_variable(name: str) -> str:
@@ -50,7 +44,8 @@ def user_folder(kind: str) -> str:
     variable, below_home = _XDG_FOLDERS[kind]
     if named := absolute_variable(variable):
         return os.path.join(named, "cortex")
-    below_home = _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home
+    if sys.platform == "darwin":
+        below_home = f"Library/{'Caches' if kind == 'cache' else 'Application Support'}"
     return os.path.join(home_folder(), below_home, "cortex")
 
 
