@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
-from cortex.core.text.value import NamedTuple
 from cortex.index.engines import engine
 from cortex.index.engines.engine import Alternatives, Document, IndexReader
 from cortex.index.engines.whoosh.postings import (
@@ -161,12 +160,8 @@ def _matcher(leaf: Any, field: str, term: bytes) -> PostingsMatcher:
     return found
 
 
-class _OpenIndex(NamedTuple):
-    stamp: object
-    reader: WhooshReader
-
-
-_kept: dict[str, _OpenIndex] = {}  # by folder; no thread is using them
+# By folder, with the stamp of the index; no thread is using them.
+_kept: dict[str, tuple[object, WhooshReader]] = {}
 
 
 def build(
@@ -213,31 +208,25 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
 def open_reader(folder: str) -> Iterator[WhooshReader]:
     """As `FulltextEngine.open_reader`; one thread at a time uses it. A process with `kept_indexes`
     keeps them open, and answers the next query in half the time."""
-    with engine.damage_raised(), _open_or_kept(folder) as reader:
-        yield reader
-
-
-@contextmanager
-def _open_or_kept(folder: str) -> Iterator[WhooshReader]:
-    storage = FileStorage(folder)
-    stamp = _commit_stamp(folder)
-    kept = _kept.pop(folder, None)
-    if kept and kept.stamp != stamp:
-        kept.reader.reader.close()
-        kept = None
-    if kept is None:
-        kept = _OpenIndex(stamp, WhooshReader(storage.open_index(schema=SCHEMA).reader()))
-    try:
-        yield kept.reader
-    except BaseException:
-        kept.reader.reader.close()
-        raise
-    kept.reader.known.clear()
-    spare = [_kept.pop(folder, None)]
-    _kept[folder] = kept
-    spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engine.kept_indexes]]
-    for one in filter(None, spare):
-        one.reader.reader.close()
+    with engine.damage_raised():
+        stamp = _commit_stamp(folder)
+        known, reader = _kept.pop(folder, (None, None))
+        if reader and known != stamp:
+            reader.reader.close()
+            reader = None
+        if reader is None:
+            reader = WhooshReader(FileStorage(folder).open_index(schema=SCHEMA).reader())
+        try:
+            yield reader
+        except BaseException:
+            reader.reader.close()
+            raise
+        reader.known.clear()
+        spare = [_kept.pop(folder, None)]
+        _kept[folder] = stamp, reader
+        spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engine.kept_indexes]]
+        for _, one in filter(None, spare):
+            one.reader.close()
 
 
 def _commit_stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
