@@ -169,14 +169,9 @@ def _by_hand(
             raise NotFoundError(message, "--again takes it from its beginning")
         if said is None:
             return DistillResult((), 0.0, False, plan.prompt(0))
-        return _take_answer(vault, caller, plan, said)
-
-
-def _take_answer(vault: Vault, caller: Caller, plan: DistillPlan, said: str) -> DistillResult:
-    """What comes of an answer to the first of the parts."""
-    done, _ = _keep_answer(vault, caller, plan, 0, table=read_answer(said), model="by hand")
-    done = done._replace(left=len(plan.parts) - 1)
-    return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
+        done, _ = _keep_answer(vault, caller, plan, 0, table=read_answer(said), model="by hand")
+        done = done._replace(left=len(plan.parts) - 1)
+        return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
 
 
 def _choose_rows(

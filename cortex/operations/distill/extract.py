@@ -32,6 +32,7 @@ from cortex.vault import settings
 from cortex.vault.locate import Vault
 
 _MAX_EVENTS = 2000  # of one session
+_FINDS_EVENTS = "cortex search finds events by their words: type:stop …"
 _LEARNINGS_LAYER = "learnings"  # the items below a heading `Key Learnings`
 TIMEOUT_SECONDS = 120.0  # from the question to the end of the answer
 
@@ -119,25 +120,21 @@ def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: boo
         hint = "name its command: --model 'claude -p'"
         raise InvalidInputError("--keep saves what a model finds", hint)
     phrases = settings.load(vault.root).phrases
-    if len(what.split()) != 1:
-        event = Event("", "stop", "", what)
-        extracted = ExtractResult(tuple(_extract_from_event(event, phrases)), (), ())
-        return _add_model_items(vault, caller, extracted, [event], model=model, keep=keep)
-    found, read = [], []
-    ids: tuple[str, ...] = (what,)
+    is_text = len(what.split()) != 1
+    ids: tuple[str, ...] = () if is_text else (what,)
     problems: list[Problem] = []
-    if not events.is_event_id(what):
+    if not is_text and not events.is_event_id(what):
         ids, problems = query_fresh(vault, caller, lambda index: _event_ids_of(index, what))
+    read = [Event("", "stop", "", what)] if is_text else []
     for id_ in caller.each(ids, "reading"):
-        try:
-            event = _load_event(vault, id_)
-            found += _extract_from_event(event, phrases)
+        if event := find_event(vault, id_)[1]:
             read.append(event)
-        except CortexError as error:
-            if len(ids) == 1:
-                raise
-            problems.append(Problem(id_, error.message, error.hint))
-    extracted = ExtractResult(tuple(found), ids, tuple(problems))
+        else:
+            problems.append(Problem(id_, f"there is no event {id_}", _FINDS_EVENTS))
+    if problems and len(ids) == 1 and not read:
+        raise NotFoundError(problems[-1].message, problems[-1].hint)
+    found = tuple(item for event in read for item in _extract_from_event(event, phrases))
+    extracted = ExtractResult(found, ids, tuple(problems))
     return _add_model_items(vault, caller, extracted, read, model=model, keep=keep)
 
 
@@ -227,10 +224,3 @@ def _event_ids_of(index: IndexSession, name: str) -> tuple[str, ...]:
         hint = "give an event, a session, or a text in quotes"
         raise NotFoundError(f"{row.path} names no events", hint)
     return named[-_MAX_EVENTS:]
-
-
-def _load_event(vault: Vault, id_: str) -> Event:
-    if event := find_event(vault, id_)[1]:
-        return event
-    hint = "cortex search finds events by their words: type:stop …"
-    raise NotFoundError(f"there is no event {id_}", hint)
