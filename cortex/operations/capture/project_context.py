@@ -26,6 +26,11 @@ def canonical_project(vault: Vault, named: str) -> str:
     return settings.load(vault.root).resolve_project(name) if name else ""
 
 
+def only_project(vault: Vault, named: str) -> tuple[str] | None:
+    """The project `named` as a filter takes it; None, for all, when none was named."""
+    return (name,) if (name := canonical_project(vault, named)) else None
+
+
 def project_names(vault: Vault, project: str) -> list[str]:
     """A project and those that were merged into it: events keep the name under which they were
     captured."""

@@ -17,7 +17,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.capture.project_context import only_project
 from cortex.operations.find.hits import Hit, make_hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
@@ -79,8 +79,7 @@ def calendar(
     Example: cortex calendar
     Example: cortex calendar --since 3m --project cortex --json
     """
-    named = canonical_project(vault, project)
-    notes = KNOWLEDGE._replace(projects=(named,) if named else None, zone=caller.zone)
+    notes = KNOWLEDGE._replace(projects=only_project(vault, project), zone=caller.zone)
     begin = max(0, epoch_seconds(caller.now) - _YEAR_SECONDS if since is None else since)
     first, last = clock(format_time(begin), caller.zone)[:10], caller.today
 

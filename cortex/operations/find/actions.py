@@ -21,7 +21,7 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import (
     branch_filter,
-    canonical_project,
+    only_project,
     project_names,
     resolve_project,
 )
@@ -80,11 +80,11 @@ def actions(
     if overdue and done:
         hint = "cortex actions --done, or --overdue"
         raise InvalidInputError("what is done is not overdue", hint)
-    named, today = canonical_project(vault, project), caller.today
+    projects, today = only_project(vault, project), caller.today
     problems = _read_minutes(vault, caller)
 
     def find(index: IndexSession) -> tuple[list[ToDo], dict[int, NoteRow], frozenset[str]]:
-        found = list_to_do(index.catalogue, (named,) if named else None, done=done)
+        found = list_to_do(index.catalogue, projects, done=done)
         if not done:
             found.sort(key=lambda one: due_sort_key(one.due, today))
         asked = [name.strip() for name in owner.split(",")]
@@ -137,11 +137,8 @@ def meetings(
 
     Example: cortex meetings --since 2w
     """
-    named = canonical_project(vault, project)
-    is_meeting = CURRENT._replace(types=MEETING_TYPES)
-    wanted = is_meeting._replace(
-        projects=(named,) if named else None, changed_since=since, zone=caller.zone
-    )
+    of_project = CURRENT._replace(types=MEETING_TYPES, projects=only_project(vault, project))
+    wanted = of_project._replace(changed_since=since, zone=caller.zone)
     problems = _read_minutes(vault, caller)
 
     def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[Any, ...]]]:

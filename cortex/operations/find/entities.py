@@ -19,7 +19,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.capture.project_context import only_project
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
@@ -188,9 +188,8 @@ def topic(
     Example: cortex topic
     Example: cortex topic "Login loops after the token expires" --type bugfix
     """
-    named = canonical_project(vault, project)
     suggested = topics.suggest(type, sanitize_text(title), "") if title.strip() else ""
-    wanted = KNOWLEDGE._replace(has_topic=True, projects=(named,) if named else None)
+    wanted = KNOWLEDGE._replace(has_topic=True, projects=only_project(vault, project))
     rows, problems = query_fresh(vault, caller, lambda index: index.catalogue.find(wanted))
     rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
