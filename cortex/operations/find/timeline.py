@@ -63,12 +63,11 @@ def timeline(
         return before, row, after
 
     (before, focus, after), problems = query_fresh(vault, caller, load)
-    hits = []
-    for row in (*before, focus, *after):
-        hit = build_hit(vault, row)
-        is_focus = row is focus
-        snippet = _focus_excerpt(vault, row) if is_focus else shorten(hit.snippet, MAX_LINE_CHARS)
-        hits.append(hit._replace(snippet=snippet))
+    around = (build_hit(vault, row) for row in (*before, focus, *after))
+    hits = [hit._replace(snippet=shorten(hit.snippet, MAX_LINE_CHARS)) for hit in around]
+    whole, at = read_note(vault, focus.path), len(before)
+    said = plain_text(whole.text_below_title) if whole else ""
+    hits[at] = hits[at]._replace(snippet=sessions.excerpt(said, MAX_FOCUS_CHARS))
     access_log.append(vault, caller, "timeline", [focus.id])
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
@@ -83,8 +82,3 @@ def _focus(index: IndexSession, caller: Caller, note: str) -> NoteRow:
     for row in index.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")
-
-
-def _focus_excerpt(vault: Vault, row: NoteRow) -> str:
-    note = read_note(vault, row.path)
-    return sessions.excerpt(plain_text(note.text_below_title), MAX_FOCUS_CHARS) if note else ""

@@ -219,14 +219,10 @@ def _loaded(vault: Vault, caller: Caller, load: str) -> list[tuple[str, str]]:
         rows = [one.row for one in best if one.row.type != RAW_CODE]
         texts = [(f"Note {row.id}", read_text(vault, row)[:_MAX_RECORD_CHARS]) for row in rows]
         # What comes of it is shared as the vault is.
-        return [one for one in texts if is_own(vault) or not _is_personal(one[1])]
+        read = ((one, notes.read(one[1].encode("utf-8", "replace"))) for one in texts)
+        return [one for one, note in read if is_own(vault) or not notes.scope_of_one_person(note)]
 
     return query_fresh(vault, caller, find, words=True)[0]
-
-
-def _is_personal(text: str) -> bool:
-    """Whether a note says that it is one person's alone."""
-    return bool(notes.scope_of_one_person(notes.read(text.encode("utf-8", "replace"))))
 
 
 def _previous_output(vault: Vault, agent: str, request: RunRequest) -> str:

@@ -33,7 +33,8 @@ def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
             if run_state.values_of(vault, id_) is None:
                 continue
             if folder == ACTIVE:
-                _close_orphan(vault, caller, id_)
+                if active := run_files.take_orphan(vault, id_):
+                    end_run(active, caller.now, RECOVERED, "recovered")
             elif _is_left(vault, caller, id_):
                 waiting.append(id_)
         except (CortexError, OSError) as error:
@@ -45,11 +46,6 @@ def recover_runs(vault: Vault, caller: Caller) -> list[Problem]:
         for id_ in waiting[:_MAX_STARTED] if is_free else ():
             start_detached(vault, "run", "work", id_)
     return problems
-
-
-def _close_orphan(vault: Vault, caller: Caller, id_: str) -> None:
-    if active := run_files.take_orphan(vault, id_):
-        end_run(active, caller.now, RECOVERED, "recovered")
 
 
 def end_run(active: ActiveRun, now: str, error: str, reason: str) -> None:
