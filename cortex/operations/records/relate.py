@@ -39,7 +39,7 @@ ANY_KIND = "any"
 _KINDS = tuple(dict.fromkeys((*RELATION_KINDS, *RELATION_KINDS.values(), ANY_KIND)))
 RelationKind = Annotated[str, OneOf(_KINDS)]
 _UNLINKABLE_RE = lazy_re(r"[\[\]|#^\n\r]")
-_MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
+MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
 
 
 class RelationChange(NamedTuple):
@@ -163,7 +163,7 @@ def refuse_cycle(links: LinkGraph, index: IndexSession, newer: NoteRow, older: N
     """Raise `ConflictError` when the older record supersedes the newer one, directly or not."""
     came = {older.number: newer.number}
     level = [older.number]
-    while level and len(came) < _MAX_SUPERSEDED:
+    while level and len(came) < MAX_SUPERSEDED:
         edges = links.edges_touching(level, {"supersedes"})
         below = [edge for edge in edges if edge.source in level and edge.target not in came]
         came |= {edge.target: edge.source for edge in below}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
@@ -26,7 +26,7 @@ from cortex.operations.records.change_record import (
     find_editable,
     is_editable,
 )
-from cortex.operations.records.relate import link_name_for, refuse_cycle
+from cortex.operations.records.relate import MAX_SUPERSEDED, link_name_for, refuse_cycle
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.edit_note import NoteEdit
 from cortex.vault import files
@@ -112,14 +112,14 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
     said = catalogue.edges_of(NoteFilter(statuses=("superseded",)), ("superseded_by",))
     newer = {number: links.resolve(edges[-1].target, number) for number, edges in said.items()}
     rows = catalogue.rows_by_number({*newer, *filter(None, newer.values())})
-    cycles = _find_cycles(newer)
-    problems = [problem for cycle in cycles for problem in _cycle_problems(cycle, rows)]
+    cycles = {old: _cycle_of(old, newer) for old in newer}
+    problems = [_cycle_problem(cycle, rows) for cycle in cycles.values() if cycle]
     # What cannot be read may say so nevertheless; its own problem is named.
     ignored = catalogue.numbers(NoteFilter(has_problem=True))
     outgoing = links.outgoing_by_note([number for number in newer.values() if number])
     for old, new in newer.items():
         # Somebody's own note need not say so: nobody but they write there.
-        if not new or new in ignored or any(old in cycle for cycle in cycles):
+        if not new or new in ignored or cycles[old]:
             continue
         stated = {(kind, target) for kind, _, target, _ in outgoing.get(new, ())}
         if is_editable(rows[new]) and (SUPERSEDES, old) not in stated:
@@ -129,32 +129,24 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
     return sorted(problems)
 
 
-def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
-    """Circles of records, each superseded by the next."""
-    cycles: list[list[int]] = []
-    seen: set[int] = set()
-    for start in newer:
-        way: list[int] = []
-        at: int | None = start
-        while at is not None and at in newer and at not in seen:
-            seen.add(at)
-            way.append(at)
-            at = newer[at]
-        if at is not None and at in way:
-            cycles.append(way[way.index(at) :])
-    return cycles
+def _cycle_of(start: int, newer: Mapping[int, int | None]) -> list[int]:
+    """The records of a circle, each superseded by the next, from this one on; empty in none."""
+    way, seen = [start], {start}
+    while (at := newer.get(way[-1])) and at not in seen and len(way) < MAX_SUPERSEDED:
+        way.append(at)
+        seen.add(at)
+    return way if at == start else []
 
 
-def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[Problem]:
+def _cycle_problem(cycle: list[int], rows: Mapping[int, NoteRow]) -> Problem:
     """Two clones superseded crosswise, or somebody wrote it. A person must say which one holds."""
-    for place, number in enumerate(cycle):
-        others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
-        message = "is superseded by itself"
-        if others:
-            chain = ", and that by ".join((*others, "this one"))
-            end = "so that none of them holds; restore it if this one holds"
-            message = f"is superseded by {chain}, {end}"
-        yield Problem(rows[number].path, message, command("restore", rows[number]))
+    one, *others = (rows[number] for number in cycle)
+    message = "is superseded by itself"
+    if others:
+        chain = ", and that by ".join((*(other.id for other in others), "this one"))
+        end = "so that none of them holds; restore it if this one holds"
+        message = f"is superseded by {chain}, {end}"
+    return Problem(one.path, message, command("restore", one))
 
 
 def _resolve_pair(index: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRow | None, str]:
