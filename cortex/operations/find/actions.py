@@ -153,7 +153,7 @@ def meetings(
 
 def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
     """Of each meeting: who was there, how many actions are open, how many done, and its decisions."""
-    parts = notes_of_meetings(catalogue, numbers)
+    parts = notes_from(catalogue, numbers)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = frozenset(catalogue.ticked_actions())
     here, *items = (catalogue.own_items(kind)[0] for kind in (ATTENDEE, TASK, DONE, DECISION))
@@ -227,8 +227,8 @@ def plan(
     return Listing(hits, total, problems, hint)
 
 
-def notes_of_meetings(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, set[int]]:
-    """The notes that came from each of these meetings."""
+def notes_from(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, set[int]]:
+    """The notes that came from each of these."""
     parts: dict[int, set[int]] = {number: set() for number in numbers}
     for edge in LinkGraph(catalogue).edges_touching(numbers, ("derived_from",)):
         if edge.target in parts:

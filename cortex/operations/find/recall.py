@@ -33,7 +33,7 @@ from cortex.operations.capture.project_context import (
     with_project_names,
 )
 from cortex.operations.find import resolve_note
-from cortex.operations.find.actions import due_sort_key, notes_of_meetings
+from cortex.operations.find.actions import due_sort_key, notes_from
 from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import MAX_ECHOED_CHARS, Hit, Hits, build_hit, expand
 from cortex.operations.find.note_ranks import rank_best, rank_notes
@@ -360,7 +360,7 @@ def _numbers_of_meeting(index: IndexSession, name: str) -> set[int]:
     if row.type != "meeting":
         hint = "cortex meetings lists them"
         raise NotFoundError(f"{row.id} is no meeting but {row.type or 'a note'}", hint)
-    return {row.number, *notes_of_meetings(index.catalogue, [row.number])[row.number]}
+    return {row.number, *notes_from(index.catalogue, [row.number])[row.number]}
 
 
 def _held_then(vault: Vault, index: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:

@@ -32,6 +32,7 @@ from cortex.index.catalogue.filters import CURRENT, SET_ASIDE
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.find.actions import notes_from
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.resolve_note import command, command_name
 from cortex.operations.records.change_record import edit_notes_and_heal, find_editable, is_editable
@@ -347,12 +348,9 @@ def _find_interrupted_merge(
     place of those that are superseded."""
     links = LinkGraph(index.catalogue)
     numbers = {one.row.number for one in originals}
-    made: dict[int, set[int]] = {}
-    for edge in links.edges_touching(sorted(numbers), ("derived_from",)):
-        if edge.target in numbers:
-            made.setdefault(edge.source, set()).add(edge.target)
-    made = {one: sources for one, sources in made.items() if not numbers - sources - {one}}
-    candidates = index.catalogue.find(CURRENT._replace(numbers=made.keys()), "path")
+    made = notes_from(index.catalogue, sorted(numbers))
+    of_all = set[int].intersection(*(some | {number} for number, some in made.items()))
+    candidates = index.catalogue.find(CURRENT._replace(numbers=of_all), "path")
     for new in candidates:
         if new.title != one_line(sanitize_text(asked.title)) or not is_editable(new):
             continue
