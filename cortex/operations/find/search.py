@@ -307,10 +307,10 @@ def _merge_hits(
     ordered = [(part, one) for part in parts for one in part.ranked.rows]
     if len(parts) < 2:
         return ordered[: request.limit]
-    if request.query.is_question:
-        ordered.sort(key=lambda pair: (pair[1].group, -pair[1].score))
-    else:
-        ordered.sort(key=lambda pair: (pair[1].group, not pair[1].is_whole))
+    by_score = request.query.is_question
+    ordered.sort(
+        key=lambda pair: (pair[1].group, -pair[1].score if by_score else not pair[1].is_whole)
+    )
     kept: dict[object, tuple[_VaultHits, RankedNote]] = {}
     for part, one in ordered:
         row = one.row
@@ -344,14 +344,11 @@ def _list_filters(query: Query) -> list[tuple[str, Query]]:
     for one in query.filters:
         shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
         listed.append((shown, Query((), (one,))))
-    bare, after, before = Query((), (), zone=query.zone), query.after, query.before
-    bounds = (
-        ("after", after, bare._replace(after=after)),
-        ("before", before, bare._replace(before=before)),
-    )
-    for word, moment, bound in bounds:
+    for word, moment in (("after", query.after), ("before", query.before)):
         if moment is not None:
             shown = clock(strings.format_time(moment), query.zone).removesuffix("T00:00:00")
+            bare = Query((), (), zone=query.zone)
+            bound = bare._replace(after=moment) if word == "after" else bare._replace(before=moment)
             listed.append((f"{word}:{shown or 'a time before the year 1'}", bound))
     return listed
 
