@@ -120,9 +120,9 @@ def split_fields(block: str) -> dict[str, FieldText] | None:
     for line in split_lines(block):
         if not line.strip(" \t\r\n") or line.startswith("#"):
             pending += line
-        elif begun := _key_begun_by(line):
+        elif line.startswith(CONFLICT_MARKERS) or (line[0] not in " \t-?" and parse_key(line)):
             close()
-            key = begun
+            key = f"\0{line.strip()}" if line.startswith(CONFLICT_MARKERS) else parse_key(line)
             comments, pending, current = pending, "", [line]
         elif not key or line.startswith(("? ", "?\n")):
             return None
@@ -133,12 +133,6 @@ def split_fields(block: str) -> dict[str, FieldText] | None:
     if pending:
         fields[TAIL_KEY] = FieldText("", pending)
     return fields
-
-
-def _key_begun_by(line: str) -> str:
-    if line.startswith(CONFLICT_MARKERS):
-        return f"\0{line.strip()}"
-    return parse_key(line) if line[0] not in " \t-?" else ""
 
 
 def parse_key(line: str) -> str:
