@@ -140,7 +140,7 @@ def make_app(site: Site, tools: ToolServer) -> ASGIApp:
 
     app = Starlette(
         routes=addresses, lifespan=lifespan,
-        exception_handlers={HTTPException: _http_error, Exception: _fault},
+        exception_handlers={HTTPException: _error, Exception: _error},
     )  # fmt: skip
     app.router.redirect_slashes = False
     public = frozenset({*_PUBLIC, *(f"/{view}" for view in VIEWS)})
@@ -252,11 +252,8 @@ def _mcp_app(tools: ToolServer) -> Starlette | None:
     return app
 
 
-async def _http_error(_request: HttpRequest, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _error(_request: HttpRequest, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return api.answer_error(error)
     hint = _ADDRESSES_HINT if error.status_code == 404 else ""
     return error_response(error.status_code, str(error.detail), hint, error.headers)
-
-
-async def _fault(_request: HttpRequest, error: Exception) -> Response:
-    return api.answer_error(error)
