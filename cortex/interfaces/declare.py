@@ -18,7 +18,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.days import UTC, Zone
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
@@ -201,8 +201,7 @@ def refuse_unknown(name: str, given: Iterable[str], known: Sequence[str], hint: 
     """Raise `InvalidInputError`, with what is meant perhaps, if a name is given that is not known."""
     if unknown := {*given} - {*known}:
         wrong = min(unknown)
-        near = did_you_mean(close_matches(wrong[:_MAX_SHOWN], known), "")
-        hint = f"{near} {hint}".strip()
+        hint = f"{did_you_mean(wrong, known)} {hint}".strip()
         raise InvalidInputError(f"{name} has no argument {_shown(wrong)}", hint)
 
 

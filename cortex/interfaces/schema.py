@@ -22,7 +22,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import DAY, MOMENT, TIME, Between, OneOf
 from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.text.iso_time import MOMENT_EXAMPLES
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
 from cortex.hosts.mcp_settings import McpChange
@@ -69,7 +69,7 @@ def schema(caller: Caller, verb: str = "") -> SchemaResult:
         return SchemaResult({"hook": _hook_schema()})
     verb = ALIASES.get(verb, (verb,))[0]
     if verb and verb not in VERBS:
-        hint = did_you_mean(close_matches(verb, VERBS), "cortex help --all lists the verbs")
+        hint = did_you_mean(verb, VERBS, "cortex help --all lists the verbs")
         raise NotFoundError(f"there is no verb {verb!r}", hint)
     return SchemaResult({name: schema_of_verb(name) for name in ([verb] if verb else VERBS)})
 

@@ -28,5 +28,5 @@ def test_an_error_is_a_problem_with_its_own_hint_or_the_given_one():
 
 def test_what_was_meant():
     assert close_matches("serch", ["search", "save", "sync"]) == ["search"]
-    assert did_you_mean(["search", "save"], "cortex --help") == "did you mean search, save?"
-    assert did_you_mean([], "cortex --help") == "cortex --help"
+    assert did_you_mean("shw", ["save", "show"]) == "did you mean show?"
+    assert did_you_mean("x", ["search", "save"], "cortex --help") == "cortex --help"

@@ -8,6 +8,7 @@ from _collections_abc import Iterable, Sequence
 
 MAX_PROMPT_CHARS = 8_000  # of a prompt that are looked at; it may be a page of pasted log
 _PROMPT_TAIL_CHARS = 2_500  # of these: a question often stands below what was pasted
+_MAX_COMPARED_CHARS = 120  # of a mistyped name
 _HASHLIB_FROM_BYTES = 100_000
 _SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -127,15 +128,16 @@ def likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one, other).ratio()
 
 
-def did_you_mean(near: Sequence[str], otherwise: str) -> str:
-    """A hint that offers the names in `near`; `otherwise` when there is none."""
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", limit: int = 3) -> str:
+    """A hint that offers those of `known` most like the mistyped `name`; else `otherwise`."""
+    near = close_matches(name[:_MAX_COMPARED_CHARS], known, limit)
     return f"did you mean {', '.join(near)}?" if near else otherwise
 
 
 def one_of(name: str, allowed: Sequence[str]) -> str:
     """A hint for the unknown word `name`: the closest of the allowed words, then all of them."""
-    near = close_matches(name.lower(), allowed, 1)
-    return f"{did_you_mean(near, '')} use one of: {', '.join(allowed)}".lstrip()
+    meant = did_you_mean(name.lower(), allowed, limit=1)
+    return f"{meant} use one of: {', '.join(allowed)}".lstrip()
 
 
 def truncate_prompt(prompt: str) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.declare import Declaration, declaration_of, for_servers, load_verb
 from cortex.operations import VERBS
@@ -105,8 +105,8 @@ def select_tools(words: Iterable[str]) -> dict[str, Tool]:
     for word in words:
         names = names_by_profile.get(word) or ([word] if word in tools else [])
         if not names:
-            near = close_matches(word, [*names_by_profile, *tools])
-            hint = did_you_mean(near, f"profiles: {', '.join(names_by_profile)}")
+            otherwise = f"profiles: {', '.join(names_by_profile)}"
+            hint = did_you_mean(word, [*names_by_profile, *tools], otherwise)
             raise InvalidInputError(f"there is no tool and no profile {word!r}", hint)
         chosen |= {name: tools[name] for name in names}
     return chosen

@@ -14,7 +14,7 @@ from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import KNOWLEDGE
@@ -145,8 +145,7 @@ def _find_mentions(
     hint = ""
     if not listed:
         keys = catalogue.keys_from("entity", folded[:2], _MAX_COMPARED_NAMES)
-        near = close_matches(folded[:120], keys)
-        hint = did_you_mean(near, "cortex search finds any word of a note")
+        hint = did_you_mean(folded, keys, "cortex search finds any word of a note")
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
     pattern = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)", re.IGNORECASE)
     return EntityMentions(

@@ -17,6 +17,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import CURRENT, NoteFilter
 from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession
+from cortex.operations.find.resolve_note import find_one
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -118,14 +119,13 @@ class NoteScore(NamedTuple):
 
 
 def explain_score(
-    vault: Vault, caller: Caller, find: Callable[[IndexSession], NoteRow], branch: str
+    vault: Vault, caller: Caller, name: str, branch: str
 ) -> tuple[NoteRow, NoteScore, list[Problem]]:
-    """How much the note that `find` finds matters now on `branch`, by default the one that is checked
-    out."""
+    """How much the note `name` matters now on `branch`, by default the one that is checked out."""
     current = branch or checkout.branch_of(caller.cwd)
 
     def load(index: IndexSession) -> tuple[NoteRow, Signals]:
-        row = find(index)
+        row = find_one(index.catalogue, name)
         return row, signals_of_notes(vault, index, [row], current)[row.number]
 
     (row, signals), problems = query_fresh(vault, caller, load)

@@ -9,7 +9,7 @@ from typing import Protocol
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import AmbiguousNameError, NotFoundError
 from cortex.core.model.relation import link_key
-from cortex.core.text.strings import close_matches, cortex_command, did_you_mean
+from cortex.core.text.strings import cortex_command, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 
@@ -36,7 +36,7 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         is_short = len(name) < _MIN_PREFIX_CHARS
         short = "the beginning of an id has four signs at least; " if is_short else ""
         otherwise = f"{short}cortex search finds notes by their words"
-        hint = did_you_mean(closest_ids(catalogue, name), otherwise)
+        hint = closest_ids(catalogue, name, otherwise)
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
@@ -91,9 +91,9 @@ def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
     return [row for row in rows if (row.tier != TIER_CURRENT, ranks[row.number]) == best]
 
 
-def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
-    """The ids and titles most like a name that does not exist."""
-    return close_matches(name[:120].lower(), catalogue.known_names(_MAX_COMPARED_IDS))
+def closest_ids(catalogue: Catalogue, name: str, otherwise: str = "") -> str:
+    """A hint of the ids and titles most like a name that does not exist; else `otherwise`."""
+    return did_you_mean(name.lower(), catalogue.known_names(_MAX_COMPARED_IDS), otherwise)
 
 
 def command(verb: str, *words: str | Named) -> str:

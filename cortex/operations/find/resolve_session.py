@@ -7,7 +7,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
@@ -81,8 +81,8 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
     if matches:
         return matches[0]
     known = dict.fromkeys(one for row in rows for one in (row.session, row.id) if one)
-    near, otherwise = close_matches(name, known), "cortex session list shows which there are"
-    raise NotFoundError(f"there is no session {name!r}", did_you_mean(near, otherwise))
+    hint = did_you_mean(name, known, "cortex session list shows which there are")
+    raise NotFoundError(f"there is no session {name!r}", hint)
 
 
 def session_name(row: NoteRow) -> str:

@@ -69,9 +69,7 @@ def show(
     if why:
         from cortex.operations.find.note_ranks import explain_score  # noqa: PLC0415  5 ms
 
-        row, score, faults = explain_score(
-            vault, caller, lambda index: find_one(index.catalogue, note), branch
-        )
+        row, score, faults = explain_score(vault, caller, note, branch)
         answer = _shown(vault, row, "", tuple(faults))
         return answer._replace(**score._asdict())
     project, (vault, row) = vault, find_in_vaults(vault, caller, note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -21,7 +21,7 @@ from cortex.core.model.problem import (
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import close_matches, cortex_command, did_you_mean, one_line
+from cortex.core.text.strings import cortex_command, did_you_mean, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
@@ -207,9 +207,13 @@ def _check_known(catalogue: Catalogue, a: str, b: str, known: Mapping[str, str])
     names = catalogue.count_by("project").keys() - {""}
     for name, other in ((a, b), (b, a)):
         if name not in names and known[name] != name:
-            near = close_matches(name, sorted(names - {other}))
-            hint = did_you_mean(near, "cortex project list names those that there are")
-            raise NotFoundError(f"no note says the project {name!r}", hint)
+            raise no_such_project(name, names - {other})
+
+
+def no_such_project(name: str, known: Iterable[str]) -> NotFoundError:
+    """The error for a name that is not of the projects `known`."""
+    hint = did_you_mean(name, known, "cortex project list names those that there are")
+    return NotFoundError(f"no note says the project {name!r}", hint)
 
 
 def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollision]:

@@ -12,23 +12,20 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import project_slug
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
-from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import (
-    close_matches,
-    cortex_command,
-    did_you_mean,
-    format_time,
-    shell_quote,
-    short_hash,
-    slugify,
-)
+from cortex.core.text.strings import cortex_command, format_time, shell_quote, short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.hits import Hits
-from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
+from cortex.operations.projects.merge_projects import (
+    ProjectMerge,
+    merge_project,
+    no_such_project,
+    unmerge_project,
+)
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
@@ -255,9 +252,7 @@ def _find_summary(
         return one
     if name in (here.name, here.project):
         return ProjectSummary(name, 0, 0, 0, "")  # of which is only known why this folder is it
-    near = close_matches(name, [one.name for one in load_summaries(catalogue)])
-    hint = did_you_mean(near, "cortex project list names those that there are")
-    raise NotFoundError(f"no note says the project {name!r}", hint)
+    raise no_such_project(name, (one.name for one in load_summaries(catalogue)))
 
 
 def _project_note(vault: Vault, row: NoteRow, date: str) -> ProjectNote:

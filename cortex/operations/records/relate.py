@@ -19,7 +19,7 @@ from cortex.core.notes.edit import list_relations, with_fields, with_relation, w
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
@@ -97,9 +97,8 @@ def relate(
 def _parse_kind(text: str) -> str:
     kind = normalize_kind(text)
     if kind not in RELATION_KINDS and not kind_of_inverse(kind):
-        near = close_matches(kind, _KINDS[:-1], 1)
-        mind = f"{did_you_mean(near, '')} " if near else ""
-        hint = f"{mind}Kinds: {', '.join(_KINDS[:-1])}; {ANY_KIND} goes with --remove alone"
+        kinds = f"Kinds: {', '.join(_KINDS[:-1])}; {ANY_KIND} goes with --remove alone"
+        hint = f"{did_you_mean(kind, _KINDS[:-1], limit=1)} {kinds}".lstrip()
         raise InvalidInputError(f"there is no kind of relation {text!r}", hint)
     return kind
 
@@ -244,7 +243,7 @@ def _no_relation_error(
     if isinstance(target, str):
         what = "says another kind of it" if said else "names none so"
         message = f"there is no note {target!r}, and {source.id} {what}"
-        hint = did_you_mean(resolve_note.closest_ids(index.catalogue, target), hint)
+        hint = resolve_note.closest_ids(index.catalogue, target, hint)
     else:
         what = "has no relation" if kind == ANY_KIND else f"does not say {kind}"
         message = f"{source.id} {what} to {target.id}"

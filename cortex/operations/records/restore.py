@@ -42,7 +42,7 @@ from cortex.core.notes.edit import (
 from cortex.core.notes.erasure import hash_of_id
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import did_you_mean, format_count, one_line, option_words
+from cortex.core.text.strings import format_count, one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import YamlValue
 from cortex.index.catalogue import NoteRow
@@ -326,7 +326,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:
         near = query_index(vault, caller.progress, lambda index: closest_ids(index.catalogue, name))
-        hint = f"{error.hint}; {did_you_mean(near, '')}" if near else error.hint
+        hint = f"{error.hint}; {near}" if near else error.hint
         raise NotFoundError(error.message, hint) from error
     path, data = "", b""
     last = next((version for version in known.versions if version.blob), None)

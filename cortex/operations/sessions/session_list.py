@@ -135,19 +135,15 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionResult:
         hint = "cortex session list, then cortex session show NAME"
         raise InvalidInputError("which session?", hint)
 
-    def find(index: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
+    def find(index: IndexSession) -> tuple[Note | None, SessionHit, list[NoteRow], list[NoteRow]]:
         row = find_session(index.catalogue, name)
-        live = list_live_sessions(index.catalogue, caller.now)
-        (session,) = session_hits(vault, index.catalogue, [(row, read_note(vault, row.path))], live)
+        note, live = read_note(vault, row.path), list_live_sessions(index.catalogue, caller.now)
+        (session,) = session_hits(vault, index.catalogue, [(row, note)], live)
         prompts = index.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN)
-        return (
-            session,
-            prompts,
-            index.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN),
-        )
+        records = index.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN)
+        return note, session, prompts, records
 
-    (session, prompt_rows, record_rows), problems = query_fresh(vault, caller, find)
-    note = read_note(vault, session.hit.path)
+    (note, session, prompt_rows, record_rows), problems = query_fresh(vault, caller, find)
     turns = [
         f"{events.time_of_id(turn.id)} {turn.type}: {turn.excerpt}"
         for turn in (event_lines(note.text) if note else ())
