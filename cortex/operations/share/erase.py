@@ -6,7 +6,6 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Literal
 
 from cortex.core.merge.note_versions import stem_of
 from cortex.core.model import event as events
@@ -130,10 +129,8 @@ def _renew_written(vault: Vault, caller: Caller, eraser: Eraser) -> Iterator[str
             with suppress(CortexError, OSError):
                 data = files.read(root, path)
                 if eraser.holds(data) and b"<!-- cortex:" in data:
-                    into: Literal["agents", "rules"] = (
-                        "agents" if path == rules_file.AGENTS_FILE else "rules"
-                    )
-                    brief(vault, caller._replace(cwd=root), into=into)
+                    is_agents = path == rules_file.AGENTS_FILE
+                    brief(vault, caller._replace(cwd=root), into="agents" if is_agents else "rules")
                     data = files.read(root, path)
                 if eraser.holds(data):
                     yield f"{root}/{path}, outside of the vault: edit it, and commit that"
@@ -221,10 +218,8 @@ def apply(
                     lines.add(("event", stem_of(path), erased.blob_id(new, id_chars)))
                 if is_link or (new == data and eraser.holds(data)):
                     why = f"holds it and is {'a link' if is_link else 'not UTF-8 text'}"
-                    hint = (
-                        f"{'git ' * (path in tracked)}rm {shell_quote(target)}, then run this again"
-                    )
-                    problems.append(Problem(target, why, hint))
+                    rm = f"{'git ' * (path in tracked)}rm {shell_quote(target)}"
+                    problems.append(Problem(target, why, f"{rm}, then run this again"))
                 if (new, target) == (data, path):
                     continue
                 if target == path and new is not None:

@@ -36,6 +36,7 @@ _HELD = "not published"
 # that is known for one.
 _OBSIDIAN_LEFT_RE = lazy_re(r"workspace|cache(?:/|$)|plugins/[^/]+/data\.json$")
 _OBSIDIAN_LEFT = "of one machine, or may hold keys; git add and git commit take it"
+_WAS_LINK = "was a link; git rm and git commit take it"
 _UNREADABLE = "cannot be read: "
 _RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
 _BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file that was left
@@ -302,10 +303,8 @@ def _why_left(root: str, one: StatusEntry, known: Mapping[str, bytes]) -> str:
     try:
         return _content_fault(root, one.path, known.get(one.blob))
     except (FileNotFoundError, NotFoundError):
-        is_link = not one.mode.startswith(b"100")
-        return (
-            "was a link; git rm and git commit take it" if is_link else why_absent(root, one.path)
-        )
+        was_link = not one.mode.startswith(b"100")
+        return _WAS_LINK if was_link else why_absent(root, one.path)
     except (CortexError, OSError) as error:
         return f"{_UNREADABLE}{error}"
 
@@ -333,13 +332,13 @@ def _why_unfit(root: str, path: str) -> str:
         return "Cortex's own"
     if path.endswith("/"):
         return "a repository of its own"
-    if path.rpartition("/")[2] == ".gitignore":  # so that all clones ignore the same
+    name = path.rpartition("/")[2]
+    if name == ".gitignore":  # so that all clones ignore the same
         return ""
     below = path.removeprefix(f"{OBSIDIAN_FOLDER}/")
     is_obsidian = below != path and settings.load_cached(root).obsidian
     if _is_hidden(os.fsencode(below if is_obsidian else path)):
         return "hidden"
-    name = path.rpartition("/")[2]
     why = "neither a note nor an attachment; git add and git commit take it"
     is_unfit = name.startswith(_TEMP_PREFIXES) or _suffix(path) not in _SUFFIXES
     if is_obsidian:

@@ -78,9 +78,8 @@ def recover_interrupted_merge(root: str) -> list[MergeResolution]:
         if not checkout.operation_in_progress(root):
             merging.clear_state(root)
     top, what = objects.toplevel(root), "was cut off by a crash, and is as git has it again"
-    return [
-        MergeResolution(os.path.relpath(os.path.join(top, one), root), what) for one in restored
-    ]
+    paths = (os.path.relpath(os.path.join(top, one), root) for one in restored)
+    return [MergeResolution(path, what) for path in paths]
 
 
 def keep_left_out(vault: Vault, caller: Caller, path: str, text: bytes, merged: bytes) -> bytes:

@@ -299,9 +299,8 @@ class _SyncRun:
         self._removal_limit().check_changes(changed)
         message = ""
         if squashed := merging.waiting_squash_message(self.root):
-            message = (
-                f"{commit.format_message(self.root, (one.path for one in changed))}\n\n{squashed}"
-            )
+            subject = commit.format_message(self.root, (one.path for one in changed))
+            message = f"{subject}\n\n{squashed}"
         declined = None
         try:
             kept = commit.commit_changes(self.root, changed, message)
@@ -473,14 +472,11 @@ class _SyncRun:
         sync_checks.check_mergeable(self.root, up, theirs, self._removal_limit())
         ours = git_cli.head_commit(self.root)
         if not ours or git_cli.is_ancestor(self.root, "HEAD", theirs):
-            arguments = sync_checks.fast_forward_arguments(self.root, up, theirs)
-            self.merge.run(MergeState("merge", theirs, {}), arguments, [])
+            words = sync_checks.fast_forward_arguments(self.root, up, theirs)
+            self.merge.run(MergeState("merge", theirs, {}), words, [])
             return "fast-forward"
         mode = "rebase" if up.rebase_mode else "merge"
         staged = sync_checks.staged_to_set_aside(self.root, up, theirs) if mode == "merge" else []
-        self.merge.run(
-            MergeState(mode, theirs, {}, ours),
-            sync_checks.merge_arguments(self.root, up, theirs),
-            staged,
-        )
+        words = sync_checks.merge_arguments(self.root, up, theirs)
+        self.merge.run(MergeState(mode, theirs, {}, ours), words, staged)
         return mode

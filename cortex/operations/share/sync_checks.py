@@ -74,13 +74,10 @@ class RemovalLimit(NamedTuple):
         if self.is_lifted or len(removed) < _MIN_MASS_REMOVAL:
             return 0, 0
         own = people_notes.list_committed(self.root) if self.has_own_notes else set()
-        ours = _committed_notes(self.root)
-        for gone, there in (
-            ([path for path in removed if path in ours], len(ours)),
-            ([path for path in removed if path in own], len(own)),
-        ):
-            if len(gone) >= _MIN_MASS_REMOVAL and len(gone) * 5 > there:
-                return len(gone), there
+        for there in (_committed_notes(self.root), own):
+            gone = len(there.intersection(removed))
+            if gone >= _MIN_MASS_REMOVAL and gone * 5 > len(there):
+                return gone, len(there)
         return 0, 0
 
 
@@ -167,9 +164,8 @@ def staged_to_set_aside(root: str, up: Upstream, theirs: str) -> list[objects.St
     merge changes one of the paths."""
     staged = objects.list_staged(root)
     if staged:
-        start = git_cli.run(root, ["merge-base", "HEAD", theirs]).decode().strip()
-        words = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"]
-        changed = set(git_cli.run(objects.toplevel(root), words).split(b"\0"))
+        base = merging.revisions_between(root, "HEAD", theirs).bases[0]
+        changed = {one.path for one in objects.changes_between(root, base, theirs)}
         if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
             message = f"you staged what {up.remote} has changed: {_join_paths(both)}"
             hint = "commit it, or git restore --staged it, then cortex sync"
