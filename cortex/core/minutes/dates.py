@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 
-from cortex.core.minutes.cues import fold, kind_by_word, lines_of, regex_of
+from cortex.core.minutes.cues import fold, kind_by_word, lines_of, regex_of, words_of
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
@@ -43,7 +43,7 @@ _ON_WEEKDAY_RE = lazy_re(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
 # Before a date that is no due date where it lies far ahead: `as on Nov 3`, which was last year.
 _ON_DATE_RE = lazy_re(r"(?i)\b(?:on|at|am|el|le|il|op|em|the)[ ](?=\d|[^\W\d_]+[ ]\d)")
 _ON_RE = lazy_re(r"(?i)^(?:on|at|am|el|le|il|op|em)[ ]")
-_MAX_DAYS_ON, _MAX_DUE_WORDS = 60, 5
+_MAX_DAYS_ON, _MAX_DUE_WORDS = 60, 7
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
@@ -62,6 +62,7 @@ _MONTH_BY_NAME = _numbered("months") | {"mrt": 2, "sept": 8}
 WEEKDAY_BY_NAME = _numbered("weekdays")
 _NUMBER_BY_WORD, _UNIT_BY_WORD = kind_by_word("numbers"), kind_by_word("units")
 _DAYS_BY_WORD = kind_by_word("days")
+_OF_DATES = words_of("of dates")
 _DAY_BEGINNINGS = {word.partition("'")[0] for word in _DAYS_BY_WORD}
 # Shortened, these would be words or names of people.
 for _name in ("die", "mar", "mit", "qui", "sam", "son", "dom", "ter", "qua"):
@@ -119,16 +120,34 @@ def _later(base: str, days: int) -> str:
 def is_date_only(text: str, base: str) -> bool:
     """True if a short text such as `Nov 16` or `bis Freitag` says nothing but a due date."""
     rest = _DUE_CUE_RE.sub("", text.strip(), count=1)
-    return len(rest) <= 24 and len(rest.split()) <= 4 and bool(_leading_day(rest, base))
+    words = [fold(word).strip(".,()") for word in rest.split()]
+    if len(rest) > 32 or len(words) > 6 or not all(map(_is_of_date, words)):
+        return False
+    return bool(_leading_day(rest, base))
+
+
+def _is_of_date(word: str) -> bool:
+    """True of `4th`, `fri`, `month` and `of`, which may stand in a date."""
+    known = (
+        _MONTH_BY_NAME,
+        WEEKDAY_BY_NAME,
+        _NUMBER_BY_WORD,
+        _UNIT_BY_WORD,
+        _DAYS_BY_WORD,
+        _OF_DATES,
+    )
+    return word[:1].isdigit() or any(word.replace("’", "'") in words for words in known)
 
 
 def without_due(text: str) -> str:
-    """The text without a due date and its cue at its end: `Call Ana` of `Call Ana by Friday`."""
+    """The text without a due date and its cue at its end: `Call Ana` of `Call Ana by Friday`. Of `Pay by
+    Friday`, of which one word would be left, the text."""
     words = text.rstrip(" .").split(" ")
-    for count in range(min(_MAX_DUE_WORDS, len(words) - 2), 0, -1):
+    for count in range(min(_MAX_DUE_WORDS, len(words) - 1), 0, -1):
         last = " ".join(words[-count:]).strip("()[],;–—-")
         if is_date_only(_ON_RE.sub("", last, count=1), "2000-01-01"):
-            return " ".join(words[:-count]).rstrip(" ,;:–—-")
+            rest = " ".join(words[:-count]).rstrip(" ,;:–—-")
+            return rest if " " in rest else text
     return text
 
 

@@ -55,6 +55,7 @@ _HANDLE_RE = lazy_re(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = lazy_re(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
 _SUFFIX_RE = lazy_re(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
 _ROLES, _KEEPERS = words_of("roles"), words_of("keepers")
+_MAX_NAMES_LINE = 60  # of a list of names
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = lazy_re(r"@?[^\W_][\w'’.·-]{0,38}")
 _NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
@@ -218,8 +219,8 @@ def _find_attendees(
             is_people = kind == wanted or below
             level = level if below else block_level
             count = len(entries)
-        elif is_people and block.lines and len(entries) > count:
-            is_people = False  # a paragraph behind the names
+        elif is_people and len(entries) > count and _tells_more(line, entries[count:]):
+            is_people = False
         elif is_people or (wanted == ATTENDEES and _is_roster(block)):
             entries += _entries_of_block(block)
     if not entries and wanted == ATTENDEES:
@@ -232,6 +233,13 @@ def _find_attendees(
         if known.isdisjoint(map(fold, (name, *name.split()[:1]))):
             found[name] = aliases
     return [(name, aliases) for name, aliases in found.items() if name]
+
+
+def _tells_more(line: str, entries: Iterable[str]) -> bool:
+    """True of a paragraph behind a list of names that is long, or tells what one of them does."""
+    return len(line) > _MAX_NAMES_LINE or line.split(" ", maxsplit=1)[0] in {
+        one.split(" ")[0] for one in entries
+    }
 
 
 def _is_roster(block: Block) -> bool:
@@ -297,6 +305,8 @@ def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
 def _is_name(text: str) -> bool:
     words = text.split()
     if not 0 < len(words) <= 5 or not 1 < len(text) <= 60 or _NO_NAME_RE.search(text):
+        return False
+    if section_kind(words[0]) == ABSENT or words[0].isdigit():  # `Apologies from Ana`
         return False
     if NOBODY_RE.match(text) or not all(_WORD_RE.fullmatch(word) for word in words):
         return False

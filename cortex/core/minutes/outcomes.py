@@ -97,7 +97,7 @@ _BOLD_LABEL_RE = lazy_re(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = lazy_re(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
 _SPEAKER_RE = lazy_re(r"^[*_]{0,3}@?\w[\w .-]{0,30}[*_]{0,3}:[*_]{0,3}[ ]+")
 _SECONDED_RE, _MOVER_RE = cues.regex_of("seconded"), cues.regex_of("mover")
-_REQUEST_RE = cues.regex_of("request")
+_REQUEST_RE, _VAGUE_MOTION_RE = cues.regex_of("request"), cues.regex_of("vague motion")
 _LAST_LABEL_RE = cues.regex_of("last label")
 _TRAILING_NAME_RE = lazy_re(r"\(([^()]{2,60})\)[ .]*$")
 _STRUCK_RE = lazy_re(r"~~(.+?)~~[ .]*")
@@ -173,7 +173,7 @@ class OutcomeReader:
                 if kind == ACTION and text.rstrip("*_ ").endswith(":"):
                     self._due = find_due(text.replace("*", ""), self.date) or self._due
                 yield from self._of_text(text, line, Place(kind, "", topic), fields)
-            elif self._label(text)[0]:
+            elif self._label(text)[0] and not cues.section_kind(text):
                 yield from self._of_text(text, line, Place())
 
     def _is_count(self, heading: Block) -> bool:
@@ -509,6 +509,8 @@ class OutcomeReader:
                 yield from self._promised(*promise, line)
             elif sentences.is_decision(clause) and not (self._intro and clause.endswith(":")):
                 plain = _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause)
+                if asked and _VAGUE_MOTION_RE.search(plain):
+                    plain = _with_topic(plain, asked)
                 yield from self._decision(plain, line, topic)
             elif task := self.speech.named_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(*task, line)

@@ -17,6 +17,7 @@ _SENTENCE_END_RE = lazy_re(
 )
 _ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
 _UNSETTLED_RE, _NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
+_INFINITIVE_RE = regex_of("infinitives")
 _INFINITIVE_CUE_RE, _FUTURE_VERB_RE = regex_of("infinitive cues"), regex_of("future verbs")
 _PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun cues")
 _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
@@ -210,7 +211,7 @@ class Speech:
         lead = lead or self.leading_people(clause, strict=False)
         if not lead:
             return None
-        rest = re.sub(r"^[*_]{1,3}", "", clause[lead.end :])
+        rest = re.sub(r"^(?:[*_]{1,3}|-(?=[ ]))", "", clause[lead.end :])
         if people and (colon := re.match(r"[ ]?[:–—][*_]{0,3}[ ]+|[ ]-[ ]", rest)):
             return self.own_promise(rest[colon.end() :], lead.names)
         return self._promise_of(lead.names, rest, clause, is_known=bool(people))
@@ -224,7 +225,8 @@ class Speech:
             is_task = is_known or (verb and verb[0] in IMPERATIVES) or _SURE_CUE_RE.match(rest)
             return _promised(rest[cue.end() :], owner, clause) if is_task else None
         more = _AND_WILL_RE.search(rest[:90])
-        if more and "." not in rest[: more.start()]:
+        is_done = more and self.language == "de" and _NO_FUTURE_RE.match(rest, more.start() + 3)
+        if more and not is_done and "." not in rest[: more.start()]:
             return Promise(rest[more.end() :], owner)
         if is_known and _FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
             return Promise(clause, owner)
@@ -299,7 +301,8 @@ class Speech:
         words = re.sub(r"[ ]*[(][^()]*[)]", "", text).strip(" .!").split()
         if self.language == "de" and len(words) > 2:
             return words[-1] in ORDERS and words[-2] != "zu" and _REPORTS.isdisjoint(words)
-        return len(words) > 2 and words[0].casefold() in ORDERS and self.language != "en"
+        is_order = (words[:1] and words[0].casefold() in ORDERS) or _INFINITIVE_RE.match(text)
+        return len(words) > 2 and bool(is_order) and self.language not in ("de", "en")
 
     def is_order(self, text: str) -> bool:
         word = re.match(r"[^\W\d_]+", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from cortex.core.minutes.dates import without_due
 from cortex.core.minutes.meeting import parse_meeting
 from cortex.core.minutes.records import records_of_minutes
 from cortex.core.model.record import Record
@@ -229,3 +230,15 @@ def test_the_title_that_a_field_names() -> None:
 def test_a_sentence_of_many_promises_ends(times: int) -> None:
     actions = parse_meeting(f"{HEAD}{'Lena will ask, ' * times}\n").actions
     assert {one.owner for one in actions} == {"Lena"}
+
+
+@pytest.mark.parametrize(("text", "rest"), [
+    ("order by Tuesday the cables", "order by Tuesday the cables"),
+    ("Kabel bis Montag bestellen", "Kabel bis Montag bestellen"),
+    ("fix by end of week", "fix by end of week"),  # `fix` alone would say too little
+    ("send it before the end of the month", "send it"),
+    ("die Farbe kaufen (bis 3.12.)", "die Farbe kaufen"),
+    ("relancer la mairie avant le 12 mars", "relancer la mairie"),
+])  # fmt: skip
+def test_a_due_date_leaves_a_title_only_from_its_end(text: str, rest: str) -> None:
+    assert without_due(text) == rest

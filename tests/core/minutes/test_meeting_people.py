@@ -140,6 +140,11 @@ def test_who_was_there_is_read_in_a_sentence_behind_another_and_between_tags() -
     assert parse_meeting(tagged).attendees == ("Ana Ruiz", "Ben Holt")
 
 
+def test_a_short_line_between_two_lists_of_names_ends_neither() -> None:
+    text = "# GV\n\n## Anwesend\n\n- Ana Ruiz\n\n8 Stimmen\n\nVorstand:\n\n- Ben Holt\n- Apologies from Jo\n"
+    assert parse_meeting(text).attendees == ("Ana Ruiz", "Ben Holt")
+
+
 def test_an_accent_and_a_second_name_may_be_left_out() -> None:
     text = (
         "# Sprint\n\nAttendees: José Carlos Ruiz, Ana Holt\n\n## Tasks\n- Book it (Jose Carlos)\n"
