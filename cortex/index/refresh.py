@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, TypeVarTuple
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
@@ -57,6 +57,7 @@ class IndexSession(NamedTuple):
 
 
 _T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 if TYPE_CHECKING:
     # A scan of the notes; returns None if they are no longer as they were at the last refresh.
     NoteScan: TypeAlias = Callable[[Entering | None], Snapshot | None]
@@ -69,21 +70,21 @@ _scan_cache: ScanCache | None = None
 def query_index(
     vault: Vault,
     progress: ProgressCallback,
-    query: Callable[[IndexSession], _T],
-    *,
+    query: Callable[[IndexSession, *_Ts], _T],
+    *args: *_Ts,
     words: bool = False,
     skip_folder: str = "",
 ) -> _T:
-    """Return what `query` returns for the up-to-date catalogue, with `words` for the full-text
+    """Return what `query` returns for the up-to-date catalogue and `args`, with `words` for the full-text
     index too. If either is damaged, they are rebuilt and `query` is called once more. The folder
     `skip_folder` is left out; the next call brings it up to date."""
     try:
         with open_index(vault, progress, words=words, skip_folder=skip_folder) as index:
-            return query(index)
+            return query(index, *args)
     except IndexDamaged:
         try:
             with open_index(vault, progress, rebuild=True) as index:
-                return query(index)
+                return query(index, *args)
         except IndexDamaged as error:
             message = f"the search index cannot be read, even after a rebuild: {error}"
             raise CortexError(message, "cortex doctor") from error

@@ -121,7 +121,7 @@ def review(
                 entry(row, stale, fix=command("revise", row, *done))
                 for row in find_stale(catalogue, caller.now)
             ],
-            [entry(one.row, one.why) for one in find_faded(vault, index, caller.now)[0]],
+            [entry(one.row, one.why) for one in find_faded(index, vault, caller.now)[0]],
         )
 
     groups = query_index(vault, caller.progress, look)

@@ -177,7 +177,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
         "stale": find_stale(catalogue, at),
         "contradictions": list(dict.fromkeys(chain.from_iterable(told))),
         "opposing": catalogue.find(NoteFilter(has_lost_text=True), "-date"),
-        "faded": [one.row for one in find_faded(vault, index, at)[0]],
+        "faded": [one.row for one in find_faded(index, vault, at)[0]],
     }
     lists: dict[str, list[Any]] = {
         "failed": [name.removesuffix(".md") for name in names],

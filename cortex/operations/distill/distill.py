@@ -136,9 +136,7 @@ def _with_staying(vault: Vault, caller: Caller, done: DistilledSession) -> Disti
     """What was done, with the decisions of rules that no answer named, and what archives each."""
     if done.outcome != DONE:
         return done
-    own = query_index(
-        vault, caller.progress, lambda index: records_of_rules(vault, index, done.session)
-    )
+    own = query_index(vault, caller.progress, records_of_rules, vault, done.session)
     rows = [row for row, _ in own if row.type in LASTING_TYPES and not row.pinned]
     return done._replace(staying=tuple((row.id, command("archive", row)) for row in rows))
 

@@ -118,7 +118,7 @@ def plan_session(
         caller.progress,
         lambda index: (
             _nearest_records(vault, index, row, words),
-            records_of_rules(vault, index, row.session),
+            records_of_rules(index, vault, row.session),
         ),
     )
     own_texts = tuple((one.id, _title_and_text(one.title, note)) for one, note in own[:_MAX_KNOWN])
@@ -162,7 +162,7 @@ def _nearest_records(
     return tuple((one.id, _title_and_text(one.title, note)) for one, note in notes_of if note)
 
 
-def records_of_rules(vault: Vault, index: IndexSession, session: str) -> list[tuple[NoteRow, Note]]:
+def records_of_rules(index: IndexSession, vault: Vault, session: str) -> list[tuple[NoteRow, Note]]:
     """What rules made of a session and what holds, the oldest first."""
     wanted = KNOWLEDGE._replace(sessions=(session,), tiers=(TIER_CURRENT,), not_types=("session",))
     rows = index.catalogue.find(wanted, "date") if session else []

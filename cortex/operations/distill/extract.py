@@ -124,7 +124,7 @@ def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: boo
     ids: tuple[str, ...] = () if is_text else (what,)
     problems: list[Problem] = []
     if not is_text and not events.is_event_id(what):
-        ids, problems = query_fresh(vault, caller, lambda index: _event_ids_of(index, what))
+        ids, problems = query_fresh(vault, caller, _event_ids_of, what)
     read = [Event("", "stop", "", what)] if is_text else []
     for id_ in caller.each(ids, "reading"):
         if event := find_event(vault, id_)[1]:

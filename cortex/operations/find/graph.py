@@ -120,9 +120,7 @@ def graph(
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)
     request = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
-    found, problems = query_fresh(
-        vault, caller, lambda index: _build_graph(index.catalogue, vault.root, request)
-    )
+    found, problems = query_fresh(vault, caller, _build_graph, vault.root, request)
     chart = _render_mermaid(found) if mermaid else ""
     return found._replace(mermaid=chart, problems=tuple(problems))
 
@@ -210,7 +208,8 @@ class _Neighbourhood:
         return near
 
 
-def _build_graph(catalogue: Catalogue, root: str, request: _GraphRequest) -> NoteGraph:
+def _build_graph(index: IndexSession, root: str, request: _GraphRequest) -> NoteGraph:
+    catalogue = index.catalogue
     start = resolve_note.find_one(catalogue, request.note)
     goal = resolve_note.find_one(catalogue, request.to) if request.to else None
     near = _Neighbourhood(catalogue, start.number, {start.number, (goal or start).number}, request)

@@ -19,7 +19,7 @@ from cortex.core.text.strings import short_hash, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import EVENTS, TRAIL
-from cortex.index.refresh import query_index
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.vault_history import VaultCommit, recent_commits
 from cortex.vault import files
@@ -105,9 +105,7 @@ def history(
 
 def _history_of_note(vault: Vault, caller: Caller, note: str, at: str, number: int) -> History:
     no_git = _missing_git_error(vault)
-    known = query_index(
-        vault, caller.progress, lambda index: _find_known_note(index.catalogue, note)
-    )
+    known = query_index(vault, caller.progress, _find_known_note, note)
     if no_git and not known:
         raise NotFoundError(f"there is no note {note!r}; {no_git.message}", no_git.hint)
     names, commits = list[str](), list[note_history.NoteCommit]()
@@ -167,8 +165,9 @@ def _missing_git_error(vault: Vault) -> NotFoundError | None:
     return None
 
 
-def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
+def _find_known_note(index: IndexSession, note: str) -> _KnownNote | None:
     """The note in the vault, or the record whose events are left; None when there is neither."""
+    catalogue = index.catalogue
     rows = resolve_note.find_all(catalogue, note)
     # A person's own note may be called like a record that is gone.
     is_only_called_so = all(row.id == row.path != note for row in rows)

@@ -148,7 +148,7 @@ def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
     return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"
 
 
-def find_faded(vault: Vault, index: IndexSession, now: str) -> tuple[list[DueRecord], int]:
+def find_faded(index: IndexSession, vault: Vault, now: str) -> tuple[list[DueRecord], int]:
     """The records that `lifecycle` would archive now, longest untouched first, and the number of active
     records."""
     active = CURRENT._replace(has_id=True)

@@ -168,7 +168,7 @@ def recall(
 
 def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -> RecallResult:
     selected, problems = query_fresh(
-        vault, caller, lambda index: _select_with_own(vault, caller, index, request), words=True
+        vault, caller, _select_with_own, vault, caller, request, words=True
     )
     hits = _build_hits(vault, caller, request, selected)
     shown = [row.id for row, _ in selected.scored[: request.limit]]
@@ -220,7 +220,7 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 
 
 def _select_with_own(
-    vault: Vault, caller: Caller, index: IndexSession, request: _RecallRequest
+    index: IndexSession, vault: Vault, caller: Caller, request: _RecallRequest
 ) -> _Selected:
     """The records that are asked for, else people's own notes; of a query with what is connected to
     them, and what the archive has of it."""

@@ -87,15 +87,13 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     own, _ = ensure_personal_vault(vault)
     if own.root == vault.root:
         _require_personal_vault(vault)
-    source, problems = query_fresh(vault, caller, lambda index: _load_source(index, note))
+    source, problems = query_fresh(vault, caller, _load_source, note)
     row = source.row
     if is_persons_own(row):
         return _move_own_note(vault, caller, own, row, keep=keep)
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
     copy = _personal_copy(original, vault, own)
-    outcome, path, missing_links = query_index(
-        own, caller.progress, lambda index: _plan_copy(own, index, source, copy)
-    )
+    outcome, path, missing_links = query_index(own, caller.progress, _plan_copy, own, source, copy)
     problems += _missing_event_problems(original, source)
     _copy_events(vault, own, source.events)
     if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
@@ -214,7 +212,7 @@ def _load_source(index: IndexSession, name: str) -> _PromotionSource:
 
 
 def _plan_copy(
-    own: Vault, index: IndexSession, source: _PromotionSource, copy: Note
+    index: IndexSession, own: Vault, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
     """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row

@@ -129,10 +129,7 @@ def delete(
     Example: cortex delete use-sqlite-k3f7q2
     Example: cortex delete use-sqlite-k3f7q2 --hard --yes
     """
-    (row, links, kept), problems = query_fresh(
-        vault, caller, lambda index: _with_backlinks(index, id)
-    )
-
+    (row, links, kept), problems = query_fresh(vault, caller, _with_backlinks, id)
     if hard:
         change = _delete(vault, caller, row, kept, sure=yes)
     else:
@@ -161,7 +158,7 @@ def _with_backlinks(index: IndexSession, name: str) -> tuple[NoteRow, tuple[str,
     numbers = {number for _, number, _ in LinkGraph(index.catalogue).incoming(row.number)}
     sources = index.catalogue.rows_by_number(numbers - {row.number}).values()
     links = sorted(one.path for one in sources if one.tier == 0)[:_MAX_LINKS_NAMED]
-    return row, tuple(links), (find_removal_event(index.catalogue, row.id) or ("", ""))[1]
+    return row, tuple(links), (find_removal_event(index, row.id) or ("", ""))[1]
 
 
 def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool) -> RecordChange:
@@ -213,9 +210,7 @@ def _archive_by_words(
     """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
-    found, problems = query_fresh(
-        vault, caller, lambda index: _candidates(index, query, caller.now), words=True
-    )
+    found, problems = query_fresh(vault, caller, _candidates, query, caller.now, words=True)
     if not found:
         again = cortex_command("search", *query.split()[:8])
         hint = f"no current record holds these words: {again}"

@@ -64,7 +64,7 @@ def change_record(
 ) -> RecordChange:
     """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it
     changed."""
-    row, problems = query_fresh(vault, caller, lambda index: (find or find_editable)(index, name))
+    row, problems = query_fresh(vault, caller, find or find_editable, name)
     change = edit_record(vault, caller, row, outcome, edit)
     return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
 

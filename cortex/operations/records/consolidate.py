@@ -174,7 +174,7 @@ def _find_similar_pairs(
     best, total = nlargest(most, [*best, *fresh]), total + len(fresh)
     caller.progress("comparing", len(rows), len(rows))
     numbers = {rows[-place].number for _, *places in best for place in places}
-    related = query_index(vault, caller.progress, lambda index: related_pairs(index, numbers))
+    related = query_index(vault, caller.progress, related_pairs, numbers)
     pairs = [
         (alike, (rows[-i], rows[-j]), (texts[-i], texts[-j]))
         for alike, i, j in best
@@ -194,11 +194,7 @@ def _pairs_by_meaning(
     """The pairs of one project that mean the same, where there are vectors: how alike, and the
     places as above."""
     places = {row.number: place for place, row in enumerate(rows)}
-    found = query_index(
-        vault,
-        caller.progress,
-        lambda index: semantic.alike_pairs(index, set(places), _LEAST_COSINE),
-    )
+    found = query_index(vault, caller.progress, semantic.alike_pairs, set(places), _LEAST_COSINE)
     pairs = []
     for one, other, cosine in found:
         i, j = sorted((places[one], places[other]))
@@ -317,7 +313,7 @@ def _save_merged(
     if asked.topic:
         topic = topics.normalize_topic(asked.topic)
         target = topics.topic_record_id(first.project, scope, topic)
-        query_index(vault, caller.progress, lambda index: _refuse_superseded_target(index, target))
+        query_index(vault, caller.progress, _refuse_superseded_target, target)
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
         vault,

@@ -84,9 +84,7 @@ def lifecycle(
     """
     if not dry_run:
         refuse_during_git_operation(vault)
-    (due, active), problems = query_fresh(
-        vault, caller, lambda index: find_faded(vault, index, caller.now)
-    )
+    (due, active), problems = query_fresh(vault, caller, find_faded, vault, caller.now)
     chosen = due[: importance.max_archived(active, number)]
     hint = ""
     if len(chosen) < len(due):

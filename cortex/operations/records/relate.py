@@ -87,9 +87,7 @@ def relate(
     """
     kind = normalize_kind(kind) if remove else _parse_kind(kind)
     plan = _plan_removal if remove else _plan
-    (answer, edits), problems = query_fresh(
-        vault, caller, lambda index: plan(index, caller, record, kind, other)
-    )
+    (answer, edits), problems = query_fresh(vault, caller, plan, caller, record, kind, other)
     _, healed = edit_notes_and_heal(vault, caller, edits)
     return answer._replace(file=vault.file(answer.path), problems=(*problems, *healed))
 

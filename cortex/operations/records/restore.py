@@ -150,7 +150,7 @@ def take_back_supersession(vault: Vault, caller: Caller, name: str) -> list[Reco
     was done, in order; empty for any other record. Heals nothing."""
     taken: list[RecordChange] = []
     while True:
-        target, _ = query_fresh(vault, caller, lambda index: _find_target(index, name))
+        target, _ = query_fresh(vault, caller, _find_target, name)
         if not (target and target.replacement_name and target.row.status in SET_ASIDE_STATUSES):
             return taken
         taken.append(_restore(vault, caller, name, target))
@@ -363,9 +363,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
 def _with_removal_text(vault: Vault, caller: Caller, id_: str, path: str, data: bytes) -> bytes:
     """The record with the text that an event kept when its file was removed, unless a later event
     made it."""
-    removal = query_index(
-        vault, caller.progress, lambda index: find_removal_event(index.catalogue, id_)
-    )
+    removal = query_index(vault, caller.progress, find_removal_event, id_)
     note = notes.read(data, path)
     last = max(note.provenance()[0], default="")
     if not id_ or not removal or note.problems or removal[1] <= last:

@@ -51,9 +51,7 @@ def supersede(
     Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
     by = "" if by.lower() == "none" else by
-    (old_row, new_row, link), problems = query_fresh(
-        vault, caller, lambda index: _resolve_pair(index, old, by)
-    )
+    (old_row, new_row, link), problems = query_fresh(vault, caller, _resolve_pair, old, by)
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
     # command.

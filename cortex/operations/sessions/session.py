@@ -108,7 +108,7 @@ def _clean_name(name: str, action: str) -> str:
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionResult:
     last = ""
     if name:  # a session that may go on
-        row, _ = query_fresh(vault, caller, lambda index: _row_of_session(index, name))
+        row, _ = query_fresh(vault, caller, _row_of_session, name)
         last = events.latest_event_id(row.events) if row else ""
         if row and row.status == "done":  # of a start and an end within one second, the end counts
             last = f"{events.next_second(last)}-"

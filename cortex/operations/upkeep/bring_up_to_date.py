@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import ACTIVE, BRIEFINGS_FOLDER, QUEUE
@@ -18,15 +18,17 @@ from cortex.vault.state import known_vaults, spool, unjudged
 from cortex.vault.state.change_marker import briefings_are_stale, git_stamp
 
 _T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 
 
 def query_fresh(
-    vault: Vault, caller: Caller, at: Callable[[IndexSession], _T], *, words: bool = False
-) -> tuple[_T, list[Problem]]:
-    """Bring the vault up to date. Returns what `at` returns for its index, and the problems of
-    `bring_up_to_date`."""
+    vault: Vault, caller: Caller, at: Callable[[IndexSession, *_Ts], _T], *args: *_Ts,
+    words: bool = False,
+) -> tuple[_T, list[Problem]]:  # fmt: skip
+    """Bring the vault up to date. Returns what `at` returns for its index and `args`, and the
+    problems of `bring_up_to_date`."""
     problems = bring_up_to_date(vault, caller)
-    return query_index(vault, caller.progress, at, words=words), problems
+    return query_index(vault, caller.progress, at, *args, words=words), problems
 
 
 def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:

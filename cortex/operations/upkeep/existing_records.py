@@ -23,12 +23,8 @@ def load_existing_records(
     """What exists, from a refreshed index; with events, only what these can touch."""
     filters = _filters_of_events(vault, touching) if touching else [KNOWLEDGE]
     # The inbox holds no record, and what is in it is about to move.
-    return query_index(
-        vault,
-        caller.progress,
-        lambda index: _read_existing_records(index, filters),
-        skip_folder=vault.layout().pending(),
-    )
+    inbox = vault.layout().pending()
+    return query_index(vault, caller.progress, _read_existing_records, filters, skip_folder=inbox)
 
 
 def _filters_of_events(vault: Vault, touching: Sequence[Event]) -> list[NoteFilter]:

@@ -13,8 +13,8 @@ from cortex.core.normalize.topic_upsert import event_of_manual_edit, has_same_te
 from cortex.core.notes.edit import with_body, with_fields, with_provenance, with_title
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import short_hash
-from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import TRAIL
+from cortex.index.refresh import IndexSession
 from cortex.operations.capture.capture import new_event_id
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
@@ -78,10 +78,10 @@ def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
     return any(has_same_text(record, one, form) for one in latest)
 
 
-def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:
+def find_removal_event(index: IndexSession, id_: str) -> tuple[str, str] | None:
     """Path and id of the latest event that `preserve_removed_record` wrote for a record."""
     written = TRAIL._replace(id_end=_removal_suffix(id_))
-    return next(((row.path, row.id) for row in catalogue.find(written, "-id", 1)), None)
+    return next(((row.path, row.id) for row in index.catalogue.find(written, "-id", 1)), None)
 
 
 def _removal_suffix(id_: str) -> str:
