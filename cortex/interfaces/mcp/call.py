@@ -86,8 +86,6 @@ def _only_live_session(vault: Vault, caller: Caller, project: str) -> str:
     """The name of the project's live session if there is exactly one, else empty. A prompt without a
     session would begin a new one."""
     project = resolve_project(vault, caller, project)
-    live = query_index(
-        vault, no_progress, lambda index: list_live_sessions(index.catalogue, caller.now)
-    )
+    live = query_index(vault, no_progress, list_live_sessions, caller.now)
     names = [session_name(session.row) for session in live if session.row.project == project]
     return names[0] if len(names) == 1 else ""

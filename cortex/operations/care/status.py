@@ -163,7 +163,7 @@ def _build_status(vault: Vault, index: IndexSession, caller: Caller) -> StatusRe
     catalogue, at = index.catalogue, caller.now
     names = files.list_notes(vault.root, vault.layout().failed())
     statuses = catalogue.count_by("status")
-    living = list_live_sessions(catalogue, at)
+    living = list_live_sessions(index, at)
     is_open = CURRENT._replace(state="open")
     # A record that says so is told alone, of two titles both.
     told = (

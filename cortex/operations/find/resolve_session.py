@@ -11,6 +11,7 @@ from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import CURRENT, KNOWLEDGE
+from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import resolve_project
 from cortex.vault.locate import Vault
 
@@ -28,11 +29,11 @@ class LiveSession(NamedTuple):
     is_orphan: bool
 
 
-def list_live_sessions(catalogue: Catalogue, now: str) -> list[LiveSession]:
+def list_live_sessions(index: IndexSession, now: str) -> list[LiveSession]:
     """The open sessions, the one with the latest event first."""
     is_open = CURRENT._replace(types=("session",), statuses=("open",))
     sessions = []
-    for row in catalogue.find(is_open):
+    for row in index.catalogue.find(is_open):
         last = last_event_time(row)
         age = epoch_seconds(now) - (epoch_seconds(last) if last else row.date)
         sessions.append(LiveSession(row, last, age > ORPHAN_AFTER_SECONDS))
@@ -46,13 +47,13 @@ def last_event_time(row: NoteRow) -> str:
 
 
 def find_only_live_session(
-    vault: Vault, caller: Caller, catalogue: Catalogue, project: str = ""
+    vault: Vault, caller: Caller, index: IndexSession, project: str = ""
 ) -> NoteRow:
     """The one live session of the project, by default of the caller's. Raises `NotFoundError` or
     `ConflictError`."""
     project = project or resolve_project(vault, caller, "")
     where = project or "this folder"
-    every = (one.row for one in list_live_sessions(catalogue, caller.now))
+    every = (one.row for one in list_live_sessions(index, caller.now))
     live = [row for row in every if row.project == project]
     if not live:
         hint = "name it: cortex session list shows all"

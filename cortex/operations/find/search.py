@@ -287,15 +287,10 @@ def _search_vault(vault: Vault, whose: Whose, caller: Caller, request: SearchReq
 def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: SearchRequest) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
     is_full = sum(one.group <= 0 and one.is_whole for one in part.ranked.rows) >= request.limit
-    return (
-        is_full
-        and not request.query.is_question
-        and not query_index(
-            other,
-            caller.progress,
-            lambda index: index.catalogue.notes_called(request.query.text),
-        )
-    )
+    if not is_full or request.query.is_question:
+        return False
+    text = request.query.text
+    return not query_index(other, caller.progress, lambda index: index.catalogue.notes_called(text))
 
 
 def _merge_hits(

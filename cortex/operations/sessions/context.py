@@ -93,7 +93,7 @@ def context(
             open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
         )
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
-        live = list_live_sessions(catalogue, caller.now)
+        live = list_live_sessions(index, caller.now)
         sessions, _ = sessions_worth_listing(vault, of_project, live, _MAX_SESSIONS)
         ranked = rank_best(vault, index, caller, is_record, branch)[:number]
         hits = [_short(summary_hit(vault, *one)) for one in sessions]

@@ -120,7 +120,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
 
     def find(index: IndexSession) -> tuple[NoteRow | None, list[str]]:
         row = _row_of_session(index, name)
-        live = [one.row for one in list_live_sessions(index.catalogue, caller.now)] if row else []
+        live = [one.row for one in list_live_sessions(index, caller.now)] if row else []
         others = [one for one in live if row and one.project == row.project and one.id != row.id]
         return row, [resolve_session.session_name(one) for one in others]
 
@@ -189,7 +189,7 @@ def _find_session_to_end(
     if name:
         row = resolve_session.find_session(index.catalogue, name)
     else:
-        row = resolve_session.find_only_live_session(vault, caller, index.catalogue, project)
+        row = resolve_session.find_only_live_session(vault, caller, index, project)
     if project and row.project != project:
         message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
         raise InvalidInputError(message, cortex_command("session", "end", name))
@@ -216,9 +216,7 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> SessionResult:
     if name:
         hint = "give one of the two"
         raise InvalidInputError("--orphans closes all orphans, and a name ends one session", hint)
-    live, problems = query_fresh(
-        vault, caller, lambda index: list_live_sessions(index.catalogue, caller.now)
-    )
+    live, problems = query_fresh(vault, caller, list_live_sessions, caller.now)
     # What a person wrote without an id is theirs.
     some = (one.row for one in live if one.is_orphan and one.last_event_at)
     orphans = [row for row in some if row.id != row.path]
@@ -227,7 +225,7 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> SessionResult:
 
     def find(index: IndexSession) -> list[SessionHit]:
         rows = [row for one in orphans if (row := index.catalogue.row_at(one.path))]
-        live = list_live_sessions(index.catalogue, caller.now)
+        live = list_live_sessions(index, caller.now)
         notes_of = [(row, read_note(vault, row.path)) for row in rows]
         return session_hits(vault, index.catalogue, notes_of, live)
 

@@ -102,7 +102,7 @@ def list_sessions(
     def find(index: IndexSession) -> tuple[list[SessionHit], int]:
         rows = index.catalogue.find(note_filter, "-date")
         rows.sort(key=lambda row: row.status != "open" or row.tier != TIER_CURRENT)
-        live = list_live_sessions(index.catalogue, caller.now)
+        live = list_live_sessions(index, caller.now)
         shown, left_out = sessions_worth_listing(vault, rows, live, limit)
         return session_hits(vault, index.catalogue, shown, live), len(rows) - left_out
 
@@ -137,7 +137,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionResult:
 
     def find(index: IndexSession) -> tuple[Note | None, SessionHit, list[NoteRow], list[NoteRow]]:
         row = find_session(index.catalogue, name)
-        note, live = read_note(vault, row.path), list_live_sessions(index.catalogue, caller.now)
+        note, live = read_note(vault, row.path), list_live_sessions(index, caller.now)
         (session,) = session_hits(vault, index.catalogue, [(row, note)], live)
         prompts = index.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN)
         records = index.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN)

@@ -12,7 +12,7 @@ from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.core.text.strings import shell_quote
+from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.share import people_notes
 from cortex.vault import files
@@ -235,10 +235,9 @@ def explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> MergeRefused
     named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
     if (is_new := "untracked working tree files" in ran.stderr) or named:
         what = f"{'files that git does not know:' if is_new else 'your changes of'} {_join_paths(named)}"
-        hint = (
-            f"{'move them away or commit' if is_new else 'commit or stash'} them, then cortex sync"
-        )
-        return MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
+        do = "move them away or commit" if is_new else "commit or stash"
+        message = f"the {how} would overwrite {what}; nothing was merged"
+        return MergeRefusedError(message, f"{do} them, then cortex sync")
     if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
         words = ["diff-index", "--name-only", "-z", "HEAD", "--"]
         listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
@@ -266,7 +265,7 @@ def refused_push(root: str, up: Upstream, theirs: str) -> CortexError:
             f"mend the files, then git branch before-sync && {back} && cortex sync: your notes are"
             " committed anew, other files wait for you, and before-sync has the old commits"
         )
-    count = f"{len(mine)} commit{'s' * (len(mine) != 1)}"
+    count = format_count(len(mine), "commit")
     return CortexError(f"nothing was pushed: {count} must not be, as they stand", hint)
 
 
