@@ -23,6 +23,7 @@ from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.index.vectors.vector_file import newest_vector_file
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
+from cortex.operations.share.sync_checks import RemovalLimit
 from cortex.operations.upkeep.bring_up_to_date import recover_left_runs
 from cortex.operations.upkeep.detached import start_detached
 from cortex.operations.upkeep.drain_spool import (
@@ -336,6 +337,7 @@ class WatcherLoop:
         if recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
+        RemovalLimit(root, is_lifted=False, has_own_notes=False).check_changes(ready)
         kept = commit.commit_changes(root, ready)
         blocked = (*kept.problems, *kept.withheld, *kept.refused)[:_MAX_BLOCKED_SHOWN]
         self.blocked = tuple(f"{one.where}: {one.message}" for one in blocked)

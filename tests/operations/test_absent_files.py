@@ -54,6 +54,33 @@ def told(a: Clone) -> dict[str, str]:
     return because | {one.where: one.message for one in (*done.problems, *done.refused)}
 
 
+def test_a_folder_that_vanished_whole_is_asked_about_also_in_a_small_vault(a, cortex):
+    share(a, "x/a.md", "x/b/c.md", "d.md", "e/f.md")
+    for number in range(2):
+        a.record(f"rec{number}-aaaaaa", path=f"records/gotcha/rec{number}-aaaaaa.md")
+    a.synced()
+    shutil.rmtree(Path(a.root, "x"))
+    age(a)
+    done = a.sync()
+    assert done.trouble == "all 2 notes in x are gone from the vault; they were not committed"
+    assert done.hint.endswith("cortex sync --yes if that is right")
+    assert {"x/a.md", "x/b/c.md"} <= a.notes()
+    done = cortex("sync", "--yes", cwd=a.root)
+    assert "\nremoved 2 notes\n" in f"\n{done.stdout}"
+    assert a.git("log", "-1", "--format=%s") == "removed 2 notes\n"
+    shutil.rmtree(Path(a.root, "records/gotcha"))
+    assert "all 2 notes in records/gotcha are gone" in a.sync().trouble
+    a.git("restore", "records")
+    shutil.rmtree(Path(a.root, "records"))
+    assert "notes in records are gone" in a.sync().trouble
+    a.git("restore", "records")
+    shutil.rmtree(Path(a.root, "e"))  # of one note alone nobody asks
+    a.remove("records/gotcha/rec0-aaaaaa.md")
+    age(a)
+    a.synced()
+    assert not {"e/f.md", "records/gotcha/rec0-aaaaaa.md"} & a.notes()
+
+
 def test_a_disk_that_is_not_mounted_takes_nothing_out(a, disk):
     share(a, "photos/a.png", "photos/2026/b.png", *(f"photos/{n}.md" for n in range(9)))
     subprocess.run(["umount", disk], check=True)
@@ -117,7 +144,7 @@ def test_a_sparse_checkout_takes_nothing_out(a):
 
 
 def test_what_a_person_deletes_is_deleted(a):
-    share(a, "photos/a.png", "photos/2026/b.png", "c.md")
+    share(a, "photos/a.png", "photos/2026/b.png", "photos/kept.png", "c.md")
     shutil.rmtree(Path(a.root, "photos/2026"))
     a.remove("photos/a.png")
     a.remove("c.md")

@@ -12,6 +12,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.vault.git import changes, commit, git_locks
 from cortex.vault.git.changes import UncommittedChange
+from cortex.vault.locate import Vault
 from tests.conftest import commit_all, make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
@@ -266,6 +267,8 @@ SUMMARIES = [
 
 @pytest.mark.parametrize(("paths", "message"), SUMMARIES)
 def test_a_commit_says_what_it_holds(tmp_path, paths, message) -> None:
+    for path in paths:
+        put(Vault(str(tmp_path)), path, f"{path}\n")
     assert commit.format_message(str(tmp_path), paths) == message
 
 
@@ -365,6 +368,22 @@ NAMED = [
     ("Give Ana a raise", "project: p\nscope: personal\n", "1 decision"),
     ("Use ghp_" + "a1B2" * 9, "", "1 decision"),
 ]
+
+
+def test_a_commit_says_what_is_gone_and_a_move_is_none(repository, git) -> None:
+    root = repository.root
+    gone, moved = record(repository, "gone-aaaaaa"), record(repository, "moved-aaaaaa")
+    notes = [put(repository, f"{name}.md", f"{name}\n") for name in "abc"]
+    commit_all(root, "before")
+    for path in (gone, *notes[:2]):
+        os.remove(Path(root, path))
+    assert commit.format_message(root, [gone]) == "removed 1 decision"
+    new = put(repository, "records/decision/other.md", Path(root, moved).read_text())
+    os.remove(Path(root, moved))
+    os.rename(Path(root, "c.md"), Path(root, "d.md"))
+    message = commit.format_message(root, [gone, moved, new, *notes, "d.md"])
+    assert message == "1 decision, 1 note, removed 1 decision, removed 2 notes"
+    assert commit.format_message(root, ["c.md", "d.md"]) == "d (note)"
 
 
 @pytest.mark.parametrize(("title", "more", "message"), NAMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -155,3 +156,17 @@ def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(repository, cal
     until(lambda: len(_log(git, repository)) > 2)
     assert Path(repository.root, path).read_text() == RECORD
     assert git(repository.root, "log", "--diff-filter=D", "--format=%s", "--", "records") == ""
+
+
+def test_a_folder_that_vanished_is_not_committed_before_somebody_was_asked(
+    repository, watch, git, cortex
+):
+    for name in ("one-aaaaaa", "two-aaaaaa"):
+        note(repository, f"records/decision/{name}.md", RECORD)
+    commit_all(repository.root, "theirs")
+    watcher = watch("--quiet=0").ready()
+    shutil.rmtree(Path(repository.root, "records"))
+    until(lambda: "all 2 notes in records/decision are gone from the vault" in watcher.said)
+    assert "records" not in git(repository.root, "log", "--diff-filter=D", "--name-only")
+    cortex("sync", "--yes", cwd=repository.root)
+    assert "removed 2 decisions" in git(repository.root, "log", "--format=%s")

@@ -356,7 +356,8 @@ def sync(answer: Any) -> Iterable[str]:
         return
     remote = escape(answer.remote)
     for message in answer.commits:
-        yield f"committed {escape(message.removeprefix('cortex: '))}"
+        done = "" if message.startswith("removed ") else "committed "
+        yield f"{done}{escape(message.removeprefix('cortex: '))}"
     if answer.received:
         how = "a rewritten history" if answer.how == "follow" else answer.how
         yield f"received {format_count(answer.received, 'commit')} from {remote} ({how})"

@@ -126,7 +126,7 @@ def sync(
     the same here.
 
     no_push: fetch and merge, but do not push
-    yes: continue even if more than a fifth of the notes would be removed
+    yes: continue even if more than a fifth of the notes, or a whole folder, would be removed
     only_records: leave your own notes and attachments as they are
     follow: take a history that was rewritten
     publish: files that were held back, to publish as they are

@@ -5,7 +5,8 @@ cannot or should not be, a file in its way. And with which arguments git merges 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from cortex.core.merge.note_versions import is_record, note_id
@@ -32,8 +33,8 @@ class MergeRefusedError(CortexError):
 
 
 class RemovalLimit(NamedTuple):
-    """How many of the notes in the last commit may go unasked: a fifth. Records count apart from
-    people's own notes."""
+    """How many of the notes in the last commit may go unasked: a fifth, and of a folder not all.
+    Records count apart from people's own notes."""
 
     root: str
     is_lifted: bool  # by a person
@@ -58,15 +59,28 @@ class RemovalLimit(NamedTuple):
     def check(self, gone: Sequence[bytes]) -> None:
         """Raise `CortexError` if removing these notes (paths from the top) must be confirmed."""
         removed, there = self.exceeded_by(gone)
-        if removed:
+        what = f"{removed} of {there} notes are" if removed else self._vanished_folder(gone)
+        if what:
             restore = (
                 f"cd {shell_quote(self.root)} && git diff -z --name-only --relative --diff-filter=D"
                 " HEAD | xargs -0 git restore --staged --worktree --"
             )
             raise CortexError(
-                f"{removed} of {there} notes are gone from the vault; they were not committed",
+                f"{what} gone from the vault; they were not committed",
                 f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
             )
+
+    def _vanished_folder(self, gone: Sequence[bytes]) -> str:
+        """The largest folder of which all notes in the last commit are among these, two or more."""
+        if self.is_lifted or len(gone) < 2:
+            return ""
+        own = people_notes.list_committed(self.root) if self.has_own_notes else set()
+        there, removed = map(_count_below, (_committed_notes(self.root) | own, {*gone}))
+        whole = [(count, folder) for folder, count in removed.items() if 1 < count == there[folder]]
+        if not whole:
+            return ""
+        count, folder = max(whole)
+        return f"all {count} notes in {os.fsdecode(folder) or 'the vault'} are"
 
     def exceeded_by(self, removed: Sequence[bytes]) -> tuple[int, int]:
         """How many of the notes in the last commit are among these, and how many there are, if that
@@ -79,6 +93,12 @@ class RemovalLimit(NamedTuple):
             if gone >= _MIN_MASS_REMOVAL and gone * 5 > len(there):
                 return gone, len(there)
         return 0, 0
+
+
+def _count_below(paths: Collection[bytes]) -> Counter[bytes]:
+    """How many of the paths each folder holds, at any depth."""
+    parts = (path.split(b"/")[:-1] for path in paths)
+    return Counter(b"/".join(one[:depth]) for one in parts for depth in range(len(one) + 1))
 
 
 def _committed_notes(root: str) -> set[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from cortex.core.merge.body import marked_conflicts
-from cortex.core.merge.note_versions import stem_of
+from cortex.core.merge.note_versions import note_id, stem_of
 from cortex.core.model.layout import (
     BRIEFINGS_FOLDER,
     is_among_briefings,
@@ -47,6 +47,7 @@ PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = lazy_re(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = lazy_re(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _KINDS = ("event", "session", "run", "briefing", "settings")  # of which little is said
+_REMOVED = "removed "  # before the kind of what is gone
 _MAX_SUBJECT_CHARS = 72
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NO_IDENTITY_RE = lazy_re(
@@ -74,11 +75,16 @@ NOTHING_COMMITTED = CommitResult("", "", (), ())
 
 
 def format_message(root: str, paths: Iterable[str]) -> str:
-    """What a commit holds: `Use SQLite (decision)`, `Weekly: 2 decisions, 3 actions`, `2 notes`, or
+    """What a commit holds: `Use SQLite (decision)`, `Weekly: 2 decisions, removed 3 actions`, or
     `cortex: 3 events` where nothing is made of them. An event counts once, wherever it went."""
     found: dict[str, dict[str, str]] = {}
-    for path in paths:
+    paths = [*paths]
+    here = [path for path in paths if files.exists(root, path)]
+    gone = {*paths} - {*here}
+    for path in here + _list_removed(root, gone, here):
         kind = _kind_of(root, path)
+        if path in gone and kind not in ("briefing", "settings"):
+            kind = f"{_REMOVED}{kind}"
         found.setdefault(kind, {})[path if kind == "briefing" else stem_of(path)] = path
     if set(found) == {"briefing"}:
         return "cortex: refresh briefings"
@@ -86,20 +92,34 @@ def format_message(root: str, paths: Iterable[str]) -> str:
     # Of one capture alone a meeting tells where the rest comes from.
     is_meeting = "meeting" in said and len(found.get("event", ())) < 2
     lone = "meeting" if is_meeting else said[0] if len(said) == 1 else ""
-    counts = {
-        kind: kind if kind == "settings" else format_count(len(found[kind]), kind)
-        for kind in said or _KINDS
-        if kind in found
-    }
+    counts = {kind: _count_kind(kind, len(found[kind])) for kind in said or _KINDS if kind in found}
     if len(found.get(lone, ())) == 1 and (title := _title_of(root, *found[lone].values())):
         rest = ", ".join(count for kind, count in counts.items() if kind != lone)
         return shorten(f"{title}: {rest}" if rest else f"{title} ({lone})", _MAX_SUBJECT_CHARS)
     return f"{'' if said else 'cortex: '}{', '.join(counts.values()) or 'nothing'}"
 
 
-def _place_of(kind: str) -> tuple[bool, bool, bool, str]:
-    """Decisions first, people's own files last."""
-    return kind == "attachment", kind == "note", kind != "decision", kind
+def _list_removed(root: str, gone: Iterable[str], here: Iterable[str]) -> list[str]:
+    """Which of the paths that are gone were not moved to one that is here."""
+    names = {stem_of(path) for path in here}
+    gone = [path for path in gone if stem_of(path) not in names]
+    old = objects.read_committed(root, [path for path in gone if path.endswith(".md")])
+    texts = (
+        changes.read_if_there(root, path) or b"" for path in here if old and path[-3:] == ".md"
+    )
+    known = {note_id(text) or text for text in texts}
+    return [path for path in gone if (note_id(text := old.get(path, b"")) or text) not in known]
+
+
+def _count_kind(kind: str, count: int) -> str:
+    name = kind.removeprefix(_REMOVED)
+    said = name if name == "settings" else format_count(count, name)
+    return f"{_REMOVED}{said}" if name != kind else said
+
+
+def _place_of(kind: str) -> tuple[bool, bool, bool, bool, str]:
+    """Decisions first, people's own files and what is removed last."""
+    return kind.startswith(_REMOVED), kind == "attachment", kind == "note", kind != "decision", kind
 
 
 def _title_of(root: str, path: str) -> str:
