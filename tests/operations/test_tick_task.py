@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -160,3 +161,57 @@ def test_an_action_ticks_its_line_in_the_minutes_with_the_day_of_its_signs(corte
     assert ticked.startswith("- [x] Ana: order seeds 📅 2026-12-01 ✅ 20")
     assert cortex("done", "order-seeds", "--undo").returncode == 0
     assert minutes.splitlines()[3] in file.read_text().splitlines()
+
+
+@pytest.mark.parametrize(("line", "ticked"), [
+    ("a ✅ 2026-11-01", "a ✅ TODAY"),
+    ("a ❌ 2026-11-02 #home", "a #home ✅ TODAY"),
+    ("a [completion:: 2026-11-02]", "a  [completion:: TODAY]"),
+    ("a [cancelled:: 2026-11-02] ^a1", "a  [completion:: TODAY] ^a1"),
+])  # fmt: skip
+def test_a_day_that_an_open_task_has_gives_way_to_that_of_the_tick(line, ticked, root, cortex):
+    (root / "T.md").write_text(f"- [ ] {line}\n")
+    answer = tick(cortex, "T.md:1")
+    text = (root / "T.md").read_text()
+    assert re.sub(r"20\d\d-\d\d-\d\d", "TODAY", text) == f"- [x] {ticked}\n"
+    assert "2026-11-0" not in text
+    assert answer["hint"].endswith(f"; only your editor brings back - [ ] {line}")
+
+
+def test_a_day_that_opening_takes_out_is_told_unless_a_tick_writes_the_same(root, cortex):
+    (root / "T.md").write_text("- [x] a ✅ 2026-11-01\n- [ ] b #task\n")
+    assert "brings back - [x] a ✅ 2026-11-01" in tick(cortex, "T.md:1", "--undo")["hint"]
+    assert tick(cortex, "T.md:2")["hint"] == tick(cortex, "T.md:2", "--undo")["hint"] == "b"
+
+
+def test_words_mean_the_ticked_task_where_it_is_to_be_opened(root, cortex):
+    file = root / "Tasks.md"
+    file.write_text("- [ ] pay rent 🔁 every month 📅 2026-11-01\n- [x] pay rent ✅ 2026-10-01\n")
+    old = file.read_bytes()
+    assert tick(cortex, "pay rent")["id"] == "Tasks.md:2"
+    assert tick(cortex, "pay rent", "--undo")["id"] == "Tasks.md:1"
+    assert file.read_bytes() == old
+    assert tick(cortex, "Tasks", "--undo")["id"] == "Tasks.md:2"
+    assert "no ticked task says 'pay rent'" in cortex("done", "pay rent", "--undo").stderr
+    (root / "T.md").write_text("- [x] paint the door\n- [x] paint the wall\n")
+    tick(cortex, "paint-it")
+    assert "names 2 tasks" in cortex("done", "paint the", "--undo").stderr
+    assert tick(cortex, "paint it", "--undo")["path"].startswith("records/action/")
+
+
+def test_a_box_that_alone_changes_is_what_the_answer_names(cortex, vault):
+    minutes = "# Weekly 2026-11-03\n\n## Actions\n- [ ] Ana: order seeds\n"
+    assert cortex("capture", "--type", "meeting", "-", stdin=minutes).returncode == 0
+    assert cortex("normalize").returncode == 0
+    (file,) = Path(vault.root, "records/meeting").iterdir()
+    place = f"{file.relative_to(vault.root)}:{file.read_text().splitlines().index(minutes.splitlines()[3]) + 1}"
+    file.write_text(ticked := file.read_text().replace("[ ] Ana", "[x] Ana"))
+    opened = tick(cortex, "order seeds", "--undo")
+    assert (opened["outcome"], opened["id"]) == ("opened", place)
+    assert file.read_text() == ticked.replace("[x] Ana", "[ ] Ana")
+    assert cortex(*shlex.split(opened["undo"])[1:]).returncode == 0
+    assert file.read_text() == ticked
+    assert f"its box: {place}" in tick(cortex, "order-seeds", "--undo")["hint"]
+    done = tick(cortex, "order-seeds")
+    assert done["path"].startswith("records/action/")
+    assert f"its box: {place}" in done["hint"]

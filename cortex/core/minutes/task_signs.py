@@ -81,13 +81,22 @@ def _marked(line: str, mark: str) -> str:
 
 
 def ticked(line: str, today: str) -> str:
-    """A task with a cross in its box; if it has signs, with the day, if there is one, as they are written."""
-    line = opened(line)
+    """A task with a cross in its box; if it has signs, with the day as they are written, in place of one
+    when it was closed. Without a day they stay."""
     found = [*_SIGN_RE.finditer(line)]
-    end = next((one.start() for one in found if one["block"]), len(line.rstrip()))
+    if not today or all(one["block"] for one in found):
+        return _marked(line, "x")
     done = f" ✅ {today}" if any(one["tasks"] for one in found) else f"  [completion:: {today}]"
-    is_told = today and not all(one["block"] for one in found)
-    return _marked(f"{line[:end]}{done if is_told else ''}{line[end:]}", "x")
+    line = opened(line)
+    end = next((one.start() for one in _SIGN_RE.finditer(line) if one["block"]), len(line.rstrip()))
+    return _marked(f"{line[:end]}{done}{line[end:]}", "x")
+
+
+def lost_of(line: str, today: str, *, undo: bool) -> str:
+    """What to say of a line that is ticked, or opened, if the opposite does not bring it back."""
+    back = ticked(opened(line), today) if undo else opened(ticked(line, today))
+    is_same = back.casefold() == line.casefold()  # `[X]` is as good as `[x]`
+    return "" if is_same else f"only your editor brings back {line.strip()}"
 
 
 def with_boxes(body: bytes, marks: Mapping[int, bool], today: str) -> bytes:

@@ -198,7 +198,8 @@ def done(vault: Vault, caller: Caller, id: NoteName, *, undo: bool = False) -> R
     Example: cortex done order-the-cables-k3f7q2
     Example: cortex done "water the ferns"
     """
-    found, problems = query_fresh(vault, caller, lambda index: find_task(vault, index, id))
+    find = partial(find_task, vault, name=id, undo=undo)
+    found, problems = query_fresh(vault, caller, find, words=undo)
     if isinstance(found, OwnItemRow):
         ticked = tick_task(vault, caller, found, undo=undo)
         return ticked._replace(problems=(*problems, *ticked.problems))
@@ -223,10 +224,17 @@ def done(vault: Vault, caller: Caller, id: NoteName, *, undo: bool = False) -> R
 def _with_minutes(
     vault: Vault, caller: Caller, change: RecordChange, *, done: bool
 ) -> RecordChange:
-    """The change, once the minutes from which the action came are ticked like it."""
-    is_ticked, problems = tick_minutes(vault, caller, change.id, change.path, done=done)
-    problems += try_heal(vault, caller) if is_ticked else []
-    return change._replace(problems=(*change.problems, *problems))
+    """The change, once its minutes are ticked like it; that of their line if the action was so."""
+    ticked, problems = tick_minutes(vault, caller, change.id, change.path, done=done)
+    problems += try_heal(vault, caller) if ticked else []
+    if ticked and change.outcome == UNCHANGED:
+        (place, *_), (outcome, *flags) = ticked, ("done", "--undo") if done else ("opened",)
+        undo = " && ".join(cortex_command("done", one, *flags) for one in ticked)
+        path, known = place.rpartition(":")[0], change.problems
+        change = RecordChange(place, path, outcome, undo, "", (), known, vault.file(path))
+    hints = (change.hint, *(f"its box: {place}" for place in ticked), *ticked.values())
+    hint = "; ".join(filter(None, hints))
+    return change._replace(hint=hint, problems=(*change.problems, *problems))
 
 
 def _find_for_topic_change(topic: str, index: IndexSession, name: str) -> NoteRow:

@@ -47,27 +47,37 @@ def edit_locked(vault: Vault, path: str, edit: NoteEdit) -> bool:
 
 def tick_minutes(
     vault: Vault, caller: Caller, id_: str, path: str, *, done: bool
-) -> tuple[bool, list[Problem]]:
+) -> tuple[dict[str, str], list[Problem]]:
     """Tick an action, or open it again, in the minutes from which it came: that line alone. Returns
-    whether any changed, and what could not be."""
+    the path and line of each that changed, with what is lost of it, and what could not be."""
     try:
         child = notes.read_strict(files.read(vault.root, path), path)
         sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
         targets = set(map(parse_link_target, sources))
         if child.get("type") != "action" or not targets:
-            return False, []
+            return {}, []
         wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
         meetings: list[NoteRow] = query_index(
             vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
         )
         # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
         from cortex.core.minutes.records import with_tick  # noqa: PLC0415
+        from cortex.core.minutes.task_signs import lost_of  # noqa: PLC0415
+
+        changed = dict[str, str]()
 
         def edit(meeting: Note) -> Note:
-            return with_tick(meeting, id_, child, caller.today, done=done)
+            edited = with_tick(meeting, id_, child, caller.today, done=done)
+            lines = zip(meeting.body.splitlines(), edited.body.splitlines(), strict=True)
+            for line, (was, now) in enumerate(lines, meeting.body_start_line):
+                if was != now:
+                    lost = lost_of(was.decode(errors="replace"), caller.today, undo=not done)
+                    changed[f"{row.path}:{line}"] = lost
+            return edited
 
-        changed = [row for row in meetings if edit_note(vault, row.path, edit)]
-        return bool(changed), []
+        for row in meetings:
+            edit_note(vault, row.path, edit)
+        return changed, []
     except (CortexError, OSError) as error:
         prefix, hint = "the box in the minutes stays as it was: ", "tick it there yourself"
-        return False, [problem_of(path, error, hint, prefix)]
+        return {}, [problem_of(path, error, hint, prefix)]
