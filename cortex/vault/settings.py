@@ -12,6 +12,7 @@ from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.days import UTC, Zone
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.light import cache, suppress
+from cortex.core.text.strings import did_you_mean
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, overrides, zones
@@ -77,6 +78,12 @@ class Settings(NamedTuple):
 _DEFAULTS = Settings()
 _FLAG = (lambda said: isinstance(said, bool), False, "true or false")
 # Field -> its place (section and key), whether a value fits, what holds else, and what fits.
+_OTHER_TABLES = {
+    "projects",
+    "extract",
+    "distill",
+    "semantic",
+}  # of people's own words, or told of elsewhere
 _FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
     "engine": ("index engine", _ENGINES.__contains__, "auto", "auto, whoosh or tantivy"),
     "autocommit": ("sync autocommit", *_FLAG),
@@ -132,6 +139,25 @@ def load(root: str) -> Settings:
         table |= {name: sound.get(name, {}) for name in wrong}
         return _read_table(table)._replace(problems=said.problems)
     return said
+
+
+def unknown_settings(root: str) -> list[Problem]:
+    """A problem for each setting in the vault's file that no one reads, such as a misspelled one."""
+    known = {"format", "name", "project", "timezone", "index.exclude", "layout.folder"}
+    known |= {place.replace(" ", ".") for place, *_ in _FORMS.values()}
+    try:
+        table = parse_toml(read_text(root))
+    except (CortexError, OSError, ValueError):
+        return []  # `load` says so
+    said: list[str] = []
+    for name in table.keys() - _OTHER_TABLES:
+        value = table[name]
+        said += [f"{name}.{key}" for key in value] if isinstance(value, dict) else [name]
+    hint = "take it out; docs/settings.md has them all"
+    return [
+        Problem(SETTINGS_FILE, f"{one} is no setting", did_you_mean(one, known, hint))
+        for one in sorted({*said} - known)
+    ]
 
 
 def load_cached(root: str) -> Settings:

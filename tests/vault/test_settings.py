@@ -108,3 +108,15 @@ def test_where_the_zone_is_not_known_nothing_is_written_and_days_are_those_of_ut
     assert said.zone.offset(1_784_000_000) == 0
     with pytest.raises(InvalidInputError, match="timezone"):
         settings.check_writable(str(tmp_path))
+
+
+def test_a_setting_that_no_one_reads_is_named_with_what_was_meant(tmp_path):
+    loaded(
+        tmp_path,
+        'sinc = 1\n[sync]\nobsidan = true\nnotes = true\n[projects.aliases]\n"a" = "b"\n[extract]\nlearning = ["x"]\n',
+    )
+    said = [(one.message, one.hint) for one in settings.unknown_settings(str(tmp_path))]
+    assert said == [
+        ("sinc is no setting", "take it out; docs/settings.md has them all"),
+        ("sync.obsidan is no setting", "did you mean sync.obsidian?"),
+    ]

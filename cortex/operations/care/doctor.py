@@ -89,6 +89,7 @@ def doctor(
         *hook_status.all_problems(vault, caller.cwd),
         *_tokenless_problems(caller.cwd),
         *server_problems(try_servers(project_root(caller.cwd))),
+        *settings.unknown_settings(vault.root),
         *user_settings.load_distill()[1],
         *user_settings.load_semantic(os.environ)[1],
         *distill_log.problems(vault.root),
