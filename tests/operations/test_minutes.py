@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -338,6 +339,16 @@ def test_what_a_person_has_edited_stays_and_the_other_text_is_named(boiler, call
         f"cortex history {notes.read(meeting_file(boiler).read_bytes()).get('id')} shows both"
         in cortex("doctor").stdout
     )
+
+
+def test_who_captures_again_is_told_that_an_edited_text_stays(boiler, cortex, tmp_path):
+    edit(boiler, ("until spring", "until May"))
+    Path(tmp_path, "again.md").write_text(MINUTES.replace("- Chidi: call the chimney sweep\n", ""))
+    words = ("--type", "meeting", "--project", "house", "--json", str(tmp_path / "again.md"))
+    done = cortex("capture", *words)
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert "its text stays" in problem["message"]
+    assert problem["hint"].startswith("cortex history 2026-11-03-boiler-room")
 
 
 def test_two_clones_that_capture_one_version_agree(boiler, caller, tmp_path):

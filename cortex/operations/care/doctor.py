@@ -83,20 +83,7 @@ def doctor(
     failed: list[Problem] = []
     if fix:
         done, failed = _apply_fixes(vault, caller)
-    around = [
-        *repository_problems(vault.root),
-        *group_access.problems(vault.root),
-        *hook_status.all_problems(vault, caller.cwd),
-        *_tokenless_problems(caller.cwd),
-        *server_problems(try_servers(project_root(caller.cwd))),
-        *settings.unknown_settings(vault.root),
-        *user_settings.load_distill()[1],
-        *user_settings.load_semantic(os.environ)[1],
-        *distill_log.problems(vault.root),
-        *run_problems(vault, caller),
-        *_unread_file_problems(vault, caller.cwd),
-        *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
-    ]
+    around = _problems_around(vault, caller)
 
     def examine(index: IndexSession) -> tuple[DoctorResult, list[MissingLinks], set[str]]:
         renamed = name_problems(vault, index.catalogue, caller.cwd)
@@ -121,6 +108,24 @@ def doctor(
         fixed=tuple(done),
         agent_settings=list_agent_settings(vault.root),
     )
+
+
+def _problems_around(vault: Vault, caller: Caller) -> list[Problem]:
+    """What is wrong beside the notes: in the repository, settings, hooks, servers and runs."""
+    return [
+        *repository_problems(vault.root),
+        *group_access.problems(vault.root),
+        *hook_status.all_problems(vault, caller.cwd),
+        *_tokenless_problems(caller.cwd),
+        *server_problems(try_servers(project_root(caller.cwd))),
+        *settings.unknown_settings(vault.root),
+        *user_settings.load_distill()[1],
+        *user_settings.load_semantic(os.environ)[1],
+        *distill_log.problems(vault.root),
+        *run_problems(vault, caller),
+        *_unread_file_problems(vault, caller.cwd),
+        *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
+    ]
 
 
 def find_broken_links(root: str, index: IndexSession) -> list[MissingLinks]:

@@ -104,15 +104,25 @@ def _with_outcome(vault: Vault, caller: Caller, answer: CaptureAnswer) -> Captur
     from cortex.operations.records.similar import made_record  # noqa: PLC0415
     from cortex.operations.upkeep.normalize_now import normalize_now  # noqa: PLC0415
 
-    layout, id_, made = vault.layout(), answer.id, []
+    layout, id_, made, apart = vault.layout(), answer.id, [], list[Problem]()
     try:
         data = files.read(vault.root, answer.path)
-        done = normalize_now(vault, caller, parse_event(data, answer.path))
+        done = normalize_now(vault, caller, event := parse_event(data, answer.path))
+        if event.type == "meeting" and "created" not in dict(done.records).values():
+            from cortex.operations.upkeep.bring_up_to_date import (  # noqa: PLC0415
+                read_edited_minutes,
+            )
+
+            read_edited_minutes(vault, caller)
         for place, outcome in dict(done.records).items():
             note = notes.read(files.read(vault.root, place), place)
             if note.get("type") != "session" and not note.get("superseded_by"):
                 made.append(made_record(vault, note, place, outcome))
-        answer = answer._replace(problems=done.problems)
+            if f"text: [[{id_}]]" in note.get_list("merge_conflicts"):
+                message = "was edited since, so its text stays, and yours is beside it"
+                hint = f"cortex history {note.get('id')} shows both"
+                apart.append(Problem(place, message, hint))
+        answer = answer._replace(problems=(*apart, *done.problems))
     except Exception as error:  # noqa: BLE001  the capture counts, and what is wrong is said
         why, hint = f"kept as event {id_}, which is no record yet: {error}", "cortex normalize"
         if isinstance(error, CortexError):
