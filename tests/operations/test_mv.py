@@ -222,3 +222,42 @@ def test_tags_are_counted_with_those_below_them(notes, cortex):
     assert tags("--note", "plans/Note.md") == {"garden": 1, "garden/roses": 1}
     assert cortex("tags", "garden/roses").stdout == "tag      garden/roses  1 note\n"
     assert tags("gard") == {}
+
+
+BOARD = r"""{
+	"nodes":[
+		{"id":"a","type":"file","file":"plans/Plan.md","subpath":"#Beds","x":0},
+		{"type":"text", "text":"\"file\":\"plans/Plan.md\" [[Weekly]]"},
+		{"type" : "file", "file" : "plans\/Pl\u0061n.md"},{"type":"file","file":"other/Plan.md"}
+	],"edges":[]}"""
+
+
+def test_cards_on_a_canvas_follow_and_every_other_byte_stays(notes, cortex):
+    board = Path(notes.root, "b/Garden.Canvas")
+    board.parent.mkdir()
+    board.write_bytes(old := BOARD.replace("\n", "\r\n").encode() + b"\xff")
+    planned = answer(cortex, "mv", "plans/Plan.md", "plans/Pläne 27.md", "--dry-run")
+    assert board.read_bytes() == old
+    moved = answer(cortex, "mv", "plans/Plan.md", "plans/Pläne 27.md")
+    assert (planned["links"], planned["total"]) == (moved["links"], moved["total"])
+    assert (moved["links"], moved["total"]) == (["Weekly.md", "b/Garden.Canvas"], 3)
+    new = '"plans/Pläne 27.md"'.encode()
+    assert board.read_bytes() == old.replace(b'"plans/Plan.md"', new).replace(
+        rb'"plans\/Pl\u0061n.md"', new
+    )
+    undo(cortex, moved)
+    assert board.read_bytes() == old
+    os.rename(Path(notes.root, "plans/Plan.md"), Path(notes.root, "plans/Later.md"))
+    assert answer(cortex, "mv", "plans/Plan.md", "plans/Later.md")["total"] == 3
+    assert board.read_bytes().count(b'"plans/Later.md"') == 2
+
+
+def test_a_folder_is_refused_and_all_that_a_name_may_mean_is_counted(notes, cortex):
+    before = people(notes)
+    ran = cortex("mv", "plans", "Beds")
+    assert (ran.returncode, "plans is a folder, which cannot be moved" in ran.stderr) == (2, True)
+    for number in range(30):
+        Path(notes.root, f"plans/item {number}.md").write_text("x")
+    assert "names 30 notes: " in (said := cortex("show", "plans/item").stderr)
+    assert "and 25 more" in said
+    assert before.items() <= people(notes).items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from posixpath import dirname, join, normpath, relpath
 
@@ -14,11 +15,16 @@ from cortex.core.notes.relations import iter_frontmatter_edges
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
+CANVAS = ".canvas"  # the ending of a board in the format JSON Canvas
 _PROPERTY = "property"  # the kind of a link in the frontmatter
 # What may be the name in a link; whether it is one, or code, the index's own reader says.
 _NAME_RE = lazy_re(
     r"\[\[[ \t]*(?P<wiki>[^\[\]|#\\\r\n]+)|\](?:\([ \t]*|:[ \t]*)"
     r"(?:<(?P<angled>[^<>#\\\r\n]+)|(?P<bare>(?:[^\s()<>#\\]|\\[^\s]|\([^\s()<>#]*\))+))"
+)
+# The path of a card. Outside of a string no quote has a backslash before it.
+_CARD_RE = lazy_re(
+    r'((?<!\\)"file"\s{0,99}:\s{0,99})("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")'
 )
 _MARK_RE = lazy_re(r"Zq*")
 _ESCAPED_RE = lazy_re(r"[\s%()<>\"\\#?`\[\]]")  # in a destination without angle brackets
@@ -38,6 +44,12 @@ class Rename(NamedTuple):
         `has_id`: it is one of ours, whose properties link by id. `InvalidInputError` where a new
         name would be read as something else, as a comma in a list of YAML."""
         text = data.decode("utf-8", "surrogateescape")
+        if path.lower().endswith(CANVAS):
+            cards = [one for one in _CARD_RE.finditer(text) if json.loads(one[2]) == self.old]
+            for card in reversed(cards):
+                name = json.dumps(self.new, ensure_ascii=False)
+                text = text[: card.start(2)] + name + text[card.end(2) :]
+            return text.encode("utf-8", "surrogateescape"), len(cards)
         written = list(_NAME_RE.finditer(text))
         keys = {basename_key(self.old), basename_key(self.new)}
         names = {one[one.lastgroup or 0].strip() for one in written}

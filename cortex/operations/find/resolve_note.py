@@ -15,7 +15,7 @@ from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
 _MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
-_MAX_MATCHES = 20
+_MAX_CANDIDATES = 20
 _MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
@@ -43,7 +43,7 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         message = (
             f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}{more}"
         )
-        candidates = tuple((row.path, row.title) for row in rows)
+        candidates = tuple((row.path, row.title) for row in rows[:_MAX_CANDIDATES])
         raise AmbiguousNameError(message, "give the path of the one you mean", name, candidates)
     return rows[0]
 
@@ -74,13 +74,13 @@ def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list
     linked = KNOWLEDGE._replace(link_name=link_key(name))
     if not is_link and not name.endswith(".md"):
         yield _find_called(catalogue, name)
-    yield catalogue.find(linked, "id", _MAX_MATCHES)
+    yield catalogue.find(linked, "id")
     if is_link:
         yield _find_called(catalogue, name)
     if _MIN_PREFIX_CHARS <= len(name) <= 100:
-        yield catalogue.find(NoteFilter(id_prefix=name), "id", _MAX_MATCHES)
+        yield catalogue.find(NoteFilter(id_prefix=name), "id")
     if _MIN_END_CHARS <= len(name) <= 100:
-        yield catalogue.find(NoteFilter(id_end=name), "id", _MAX_MATCHES)
+        yield catalogue.find(NoteFilter(id_end=name), "id")
 
 
 def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:

@@ -12,7 +12,7 @@ from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key, link_key
-from cortex.core.notes.link_edit import Rename
+from cortex.core.notes.link_edit import CANVAS, Rename
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, format_count, short_hash
 from cortex.index.catalogue import NoteRow, hash_content
@@ -39,7 +39,7 @@ def mv(
 
     A link stays as short as it was where that is clear, else it gets the path. Links in a note that
     moves are changed where they would break. Nothing else in any note changes, and code stays as it
-    is. An attachment is named by its path. If a note was renamed by other means, this changes the
+    is. A card on a canvas is a link. An attachment is named by its path. If a note was renamed by other means, this changes the
     links that still have the old name.
 
     old: the note: its title, file name, path or id
@@ -88,6 +88,9 @@ def _find_ends(vault: Vault, index: IndexSession, old: str, new: str) -> tuple[s
     found, there = find_all(index.catalogue, path), find_all(index.catalogue, new)
     if not found and os.path.isfile(vault.file(path)) and files.checked_parts(path):
         return path, _target_path(vault, path, new)
+    if len(found) != 1 and os.path.isdir(vault.file(path)) and files.checked_parts(path):
+        hint = "it moves with your file manager, and cortex mv OLD NEW mends links to its notes"
+        raise problem.InvalidInputError(f"{path} is a folder, which cannot be moved", hint)
     is_there = len(there) == 1 and basename_key(new) == basename_key(there[0].path)
     if is_there and (not found or (found == there and basename_key(path) != basename_key(new))):
         path = f"{path.removesuffix('.md')}.md"
@@ -146,7 +149,7 @@ def _relink(
     rename = Rename(old, new, before, after, is_done=new in rows)
     memory = change_memory.recall(vault, _memory_name(new, old))
     changes, count = [], 0
-    for path in sorted(one.path for one in here if one.path[-3:].lower() == ".md"):
+    for path in sorted(one.path for one in here if one.path.lower().endswith((".md", CANVAS))):
         row = rows.get(path)
         if is_event_path(path) or (row and row.tier == TIER_TRAIL):
             continue
