@@ -221,7 +221,8 @@ def test_tags_are_counted_with_those_below_them(notes, cortex):
     assert tags("#Garden/", "--number", "2") == {"garden": 2, "garden/herbs": 1}
     assert tags("--note", "plans/Note.md") == {"garden": 1, "garden/roses": 1}
     assert cortex("tags", "garden/roses").stdout == "tag      garden/roses  1 note\n"
-    assert tags("gard") == {}
+    none = cortex("tags", "gard")
+    assert (none.returncode, none.stdout) == (1, "nothing named gard\n  cortex tags lists them\n")
 
 
 BOARD = r"""{

@@ -103,7 +103,8 @@ def entities(
     def answer(index: IndexSession) -> EntityMentions:
         if kind == "tag":
             things = _count_tags(index.catalogue, note, name.strip("#/ ").lower())
-            return EntityMentions((), tuple(things[:number]), len(things))
+            hint = "" if things else "cortex tags lists them"
+            return EntityMentions((), tuple(things[:number]), len(things), name, hint)
         if name:
             return _find_mentions(vault, index.catalogue, name.strip(), kind, number)
         if note:
