@@ -24,7 +24,7 @@ from cortex.vault.state.briefing_cache import file_stamp
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"35/{__version__}"
+FORMAT = f"36/{__version__}"
 
 
 class IndexState(NamedTuple):

@@ -331,3 +331,35 @@ def test_a_meeting_of_a_written_offset_is_on_the_day_that_is_written(vault_from,
     vault_from("=== m.md\n---\ntype: meeting\ndate: 2026-11-10T20:00:00-05:00\n---\n# Board\n")
     assert cortex("meetings").stdout.startswith("2026-11-10  Board")
     assert cortex("search", "board", "after:2026-11-11").returncode == 1
+
+
+def test_a_due_is_its_day_in_whatever_form_a_property_has_it(vault_from, cortex):
+    forms = {
+        "2026-11-01T18:00:00": "2026-11-01",
+        '"[[2026-12-07]]"': "2026-12-07",
+        "[2026-12-01, 2027-01-01]": "2026-12-01",
+        '"[[Days/2026-12-03.md|Thursday]]"': "2026-12-03",
+        "2026-12-05 18:00": "2026-12-05",
+        "2026-12-02 or later": "2026-12-02 or later",
+        "2026-11-20x": "2026-11-20x",
+    }
+    text = "".join(
+        f"=== a/A{number}.md\n---\nid: act-{number}-abcdef\ntype: action\nstatus: open\ntitle: A{number}\ndue: {form}\n---\n"
+        for number, form in enumerate(forms)
+    )
+    vault_from(text)
+    hits = json.loads(cortex("actions", "--json").stdout)["hits"]
+    days = sorted(day for day in forms.values() if len(day) == 10)
+    others = ["2026-11-20x", "2026-12-02 or later"]
+    assert [one["due"] for one in hits] == [*days, *others]
+    assert {one["due"] for one in hits if one["overdue"]} >= {"2026-11-01"}
+    calendar = cortex("export", "--to", "ics").stdout
+    assert sorted(re.findall(r"DUE;VALUE=DATE:(\d+)", calendar)) == [
+        day.replace("-", "") for day in days
+    ]
+
+
+def test_properties_in_toml_are_only_read_and_the_refusal_says_so(vault_from, cortex):
+    root = Path(vault_from('=== T.md\n+++\nid = "of-a-note-abcdef"\n+++\nText\n').root)
+    assert "in YAML (TOML and JSON are only read)" in cortex("pin", "T").stderr
+    assert (root / "T.md").read_text() == '+++\nid = "of-a-note-abcdef"\n+++\nText\n'

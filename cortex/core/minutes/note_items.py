@@ -38,7 +38,9 @@ _MEETING_NAME_RE = lazy_re(
 _DECISION_TAG_RE = lazy_re(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
 _TAG_RE = lazy_re(r"#[^\s#]+")
 _WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
-_DAY_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
+_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)"
+_DAY_RE = lazy_re(_DAY)
+_DUE_DAY_RE = lazy_re(rf"(?:\[\[(?:[^\[\]|#]*/)?)?({_DAY})(?:$|[T\]|#]|[ ]\d|\.md)")
 _DAY_IN_NAME_RE = lazy_re(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
 # Placeholders of Obsidian's templates and of Templater. They stand in code where they are explained.
 _PLACEHOLDER_RE = lazy_re(rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)")
@@ -150,6 +152,13 @@ def day_of(note: Note, path: str) -> str:
     named = _DAY_IN_NAME_RE.search(path)
     said = (note.get("date"), note.get("created"), named[1] if named else "")
     return next((found[0] for one in said if (found := _DAY_RE.match(one.strip(" [")))), "")
+
+
+def due_of(note: Note) -> str:
+    """The field `due`, or the first of a list: its day, also of a time or a link, else as it stands."""
+    said = one_line(note.get("due") or next(iter(note.get_list("due")), ""))
+    found = _DUE_DAY_RE.match(said)
+    return found[1] if found else said
 
 
 def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:

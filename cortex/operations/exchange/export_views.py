@@ -12,6 +12,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 
 from cortex.core.markdown.snippet import links_as_read
+from cortex.core.minutes.note_items import due_of
 from cortex.core.model.note_status import (
     DONE_STATUSES,
     SET_ASIDE_STATUSES,
@@ -108,7 +109,8 @@ def _calendar_entry(one: ExportedNote) -> tuple[tuple[str, str], ...]:
     kind, start, status = "VTODO", "DUE", "COMPLETED" if is_done else "NEEDS-ACTION"
     if note.get("type") == "meeting":
         kind, start, status = "VEVENT", "DTSTART", "CONFIRMED"
-    day = parse_day(note.get("date" if kind == "VEVENT" else "due")) or note.get("created")[:10]
+    said = note.get("date") if kind == "VEVENT" else due_of(note)
+    day = parse_day(said) or note.get("created")[:10]
     if not day:
         return ()
     who = ", ".join(filter(None, (note.get("owner"), *note.get_list("attendees"))))

@@ -130,7 +130,8 @@ def check_editable(row: NoteRow) -> NoteRow:
         raise InvalidInputError(f"{row.path} is never edited", hint)
     if is_persons_own(row):
         message = f"{row.path} is a note of your own, and Cortex does not write there"
-        raise InvalidInputError(message, "edit it yourself, or give it an id: line")
+        hint = "edit it yourself, or give it an id: line in YAML (TOML and JSON are only read)"
+        raise InvalidInputError(message, hint)
     return row
 
 

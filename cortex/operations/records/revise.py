@@ -10,7 +10,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
-from cortex.core.model.parameters import Between, Day, NoteName
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import (
     ConflictError,
     InvalidInputError,
@@ -59,7 +59,7 @@ from cortex.operations.records.change_record import (
     find_editable,
 )
 from cortex.operations.records.restore import take_back_supersession
-from cortex.operations.records.save import known_type
+from cortex.operations.records.save import known_type, read_due
 from cortex.operations.records.tick_task import find_task, tick_task
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.edit_note import tick_minutes
@@ -97,9 +97,8 @@ def revise(
     vault: Vault, caller: Caller, id: NoteName, *, title: str = "", body: str = "", type: str = "",
     topic: str = "", status: Literal["", "active", "open", "done", "archived", "withdrawn", "deleted"] = "",
     reason: str = "", tags: list[str] | None = None, add_tags: tuple[str, ...] = (),
-    remove_tags: tuple[str, ...] = (), project: str = "",
-    scope: Literal["", "project", "personal", "global"] = "", owner: str = "", due: Day | Literal["none"] | None = None,
-    confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
+    remove_tags: tuple[str, ...] = (), project: str = "", scope: Literal["", "project", "personal", "global"] = "",
+    owner: str = "", due: str = "", confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None, branch: str = "", reviewed: bool = False,
     unreviewed: bool = False, version: str = "",
 ) -> RecordChange:  # fmt: skip
@@ -122,7 +121,7 @@ def revise(
     project: the new project; a record saved with a topic keeps its own
     scope: project, personal or global; a record saved with a topic keeps its own
     owner: who an action is for
-    due: a date, such as 2026-12-01
+    due: until when it is to be done: 2026-12-01, tomorrow, friday
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
     branch: the branch
@@ -136,7 +135,8 @@ def revise(
     Example: cortex revise use-sqlite-k3f7q2 --body - < sqlite.md
     """
     fields = _kept_fields({
-        "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
+        "title": title, "project": project, "scope": scope, "owner": owner,
+        "due": due if due in ("", CLEAR_WORD) else read_due(due, caller.today),
         "confidence": confidence, "priority": priority, "branch": branch, "topic": topic,
     })  # fmt: skip
     if type.strip():

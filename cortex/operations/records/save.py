@@ -123,16 +123,21 @@ def _with_task(event: Event, today: str, owner: str, due: str) -> Event:
     """The event, of an action if it has an owner or a due. `InvalidInputError` if it is of another type."""
     if not (owner or due):
         return event
-    from cortex.core.minutes.dates import find_due, is_date_only  # noqa: PLC0415  20 ms
-
     if event.record not in ("", "action"):
         hint = "--type action, or leave both out"
         raise InvalidInputError(f"a {event.record} has no owner and no due date", hint)
-    day = find_due(due, today, is_cell=True) if is_date_only(due, today) else ""
-    if due and not day:
-        hint = "use 2026-12-01, tomorrow or friday"
-        raise InvalidInputError(f"{shorten(due, 50)!r} is no due date", hint)
-    return event._replace(record="action", owner=printable_line(sanitize_text(owner)), due=day)
+    day, owner = due and read_due(due, today), printable_line(sanitize_text(owner))
+    return event._replace(record="action", owner=owner, due=day)
+
+
+def read_due(due: str, today: str) -> str:
+    """The day that `friday` or a date names. Raises `InvalidInputError`."""
+    from cortex.core.minutes.dates import find_due, is_date_only  # noqa: PLC0415  20 ms
+
+    if is_date_only(due, today) and (day := find_due(due, today, is_cell=True)):
+        return day
+    hint = "use 2026-12-01, tomorrow or friday"
+    raise InvalidInputError(f"{shorten(due, 50)!r} is no due date", hint)
 
 
 def _save_learnings(vault: Vault, caller: Caller, event: Event) -> SaveResult:
