@@ -21,6 +21,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import NotFoundError
 from cortex.index.note_summary import summarize_note
 from cortex.vault import files, settings
+from cortex.vault.git import work_tree
 from cortex.vault.git.page_branch import find_page_branch
 from cortex.vault.layout import layout_of
 
@@ -50,7 +51,7 @@ def plan_page_updates(
                 changes.setdefault(page, {})[id_] = pair
     updates = []
     for page, changed in changes.items():
-        if not branch.writes(page):
+        if not branch.writes(page) or work_tree.list_skipped(root):
             continue
         try:
             page_bytes = files.read(root, layout.path(page_path(page)))

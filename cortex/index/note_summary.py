@@ -100,7 +100,7 @@ def _summarize(
 ) -> tuple[NoteSummary, MarkdownScan]:
     """The summary of a note, whosever it is, and what its text holds."""
     body = without_json(note.text) if _is_run(note, path) else note.text
-    problems = (*note.problems, *_merge_problems(note, path, body))
+    problems = (*note.problems, *merge_problems(note, path, body))
     scanned = scan(body, note.body_start_line)
     status, tier = _status_and_tier(note, path)
     tasks = scanned.tasks
@@ -251,7 +251,8 @@ def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# ")))
 
 
-def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
+def merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
+    """What a merge left in a note for a person to look at."""
     if line := conflict_marker_line(body):
         where = f"{path}:{line + note.body_start_line - 1}"
         message = "conflict markers: git could not merge the two versions"

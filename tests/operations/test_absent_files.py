@@ -151,3 +151,24 @@ def test_what_a_person_deletes_is_deleted(a):
     age(a)
     assert told(a) == {}
     assert not {"photos/a.png", "photos/2026/b.png", "c.md"} & a.notes()
+
+
+def test_a_sparse_checkout_adds_what_lies_elsewhere_and_makes_no_pages(a, cortex):
+    assert cortex("save", "Keep it small", "--type", "decision", cwd=a.root).returncode == 0
+    share(a, "drafts/b.md")
+    for cone in (("records", "drafts"), ("records/decision", "events", "briefings")):
+        a.record(f"{len(cone)}-aaaaaa", path=f"records/gotcha/{len(cone)}-aaaaaa.md")
+        a.synced()
+        pages = a.git("ls-tree", "-r", "HEAD", "briefings")
+        assert pages
+        a.git("sparse-checkout", "set", *cone)
+        said = cortex("save", f"Keep {cone}", "--type", "decision", cwd=a.root)
+        assert "created" in said.stdout
+        a.write("elsewhere/c.md", f"{cone}\n")
+        age(a)
+        done = a.sync()
+        assert (done.trouble, done.refused, done.problems) == ("", (), ())
+        assert a.git("status", "--porcelain") == ""
+        assert "elsewhere/c.md" in a.git("ls-tree", "-r", "--name-only", "HEAD")
+        assert a.git("ls-tree", "-r", "HEAD", "briefings") == pages
+        a.git("sparse-checkout", "disable")

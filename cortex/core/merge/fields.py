@@ -27,7 +27,6 @@ IMMUTABLE_KEYS = ("id", "type")
 # `core/normalize/topic_upsert.py`.
 _KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session", SESSION)
 _LATEST_TIME_KEYS = ("updated", "modified", "reviewed_at")
-_EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events", EVENTS)
 _REQUIRED_KEYS = ("type", "title")
 # What verbs write beside a status (`edit.set_inactive_status`): if both sides changed the status,
@@ -36,6 +35,8 @@ _KEYS_OF_STATUS = (
     "status_before", "archived_at", "archived_because", "deleted_at", "pruned_at",
     "superseded_by", "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
+# Two who did the same agree, whatever the second.
+_EARLIEST_TIME_KEYS = ("created", *(key for key in _KEYS_OF_STATUS if key.endswith("_at")))
 _UNREADABLE_REASON = "not read as YAML; cortex sync takes it if it is"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
 
@@ -51,7 +52,7 @@ T = TypeVar("T")
 class SidePrecedence(NamedTuple):
     """What a choice between two values goes by."""
 
-    newer_time: str  # `updated` of the newer side
+    newer_time: str  # `updated` of the newer side; empty where that is base's, as after an editor
     older_time: str
     is_strictly_newer: bool  # the newer side is newer, and not only the first of two of one age
     is_session: bool  # the note is a session

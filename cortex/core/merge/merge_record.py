@@ -150,8 +150,8 @@ def _precedence(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> fie
     topic_winner = _topic_winner(was, newer, older)
     winner = older if topic_winner == "older" else newer
     return fields.SidePrecedence(
-        newer.updated,
-        older.updated,
+        newer.updated if newer.updated != was.updated else "",
+        older.updated if older.updated != was.updated else "",
         time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
         is_session="session" in (newer.type, older.type),
         topic_winner=topic_winner,

@@ -377,7 +377,8 @@ def sync(answer: Any) -> Iterable[str]:
     problems = (*answer.held, *answer.refused, *answer.problems)
     yield from problem_lines([one for one in problems if one.where not in before])
     if before:
-        known = {one.where for one in (*answer.held, *answer.refused)}
+        known = {one.where for one in problems if one.where.endswith(".md")}
+        known |= {one.where for one in (*answer.held, *answer.refused)}
         named = ["cortex doctor"] * bool(before & known) + ["git status"] * bool(before - known)
         is_named = before <= known.union(answer.left)
         where = hint(f": {' and '.join(named) if is_named else 'cortex sync --json'}")

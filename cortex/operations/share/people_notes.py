@@ -24,9 +24,10 @@ from cortex.vault.foreign_settings import OBSIDIAN_FOLDER
 from cortex.vault.git import changes, commit, git_cli, git_locks, merging, objects, publish_check
 from cortex.vault.git.changes import StatusEntry, UncommittedChange
 from cortex.vault.git.refusals import problem_of_file, take_all_but_refused
-from cortex.vault.git.work_tree import why_absent
+from cortex.vault.git.work_tree import add_words, why_absent
 
 BUSY = "still being written; the next sync takes it"
+_JUST_GONE = "deleted just now; the next sync takes it out"
 _NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
 _SUFFIXES = _NOTE_SUFFIXES | MEDIA_SUFFIXES
 _TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave beside a file
@@ -96,8 +97,9 @@ def explain_left(root: str, paths: Iterable[str], why: str, refused: Container[s
                 continue
             known = objects.read_blobs(root, [one.blob for one in entries])
             reasons = [_why_left(root, one, known) for one in entries]
-            is_recent = time.time() - _changed_at(root, path) < _BUSY_SECONDS
-            default = BUSY if is_recent else "git did not take it; git add and git commit say why"
+            default = "git did not take it; git add and git commit say why"
+            if time.time() - _changed_at(root, path) < _BUSY_SECONDS:
+                default = BUSY if files.exists(root, path) else _JUST_GONE
             reason = next((each for each in reasons if each), default)
         found.setdefault(reason, []).append(path)
     found.pop(_HELD, None)
@@ -138,7 +140,7 @@ def commit_notes(
         index = _copy_index(root)
 
         def add(paths: list[str]) -> None:
-            if (ran := _run(root, index, ["add", "--all"], paths)).code:
+            if (ran := _run(root, index, [*add_words(root), "--all"], paths)).code:
                 raise commit.declined_error(root, ran, "add")
 
         try:
@@ -225,7 +227,7 @@ def _commit_index(
     paths = sorted(os.fsdecode(one.path) for one in left)
     if same := sorted(path for path in stamps.keys() - set(paths) if stamps[path]):
         # Line ends alone: git takes them off, and shows them until it has looked.
-        words = ["add", *commit.PATHS_FROM_STDIN]
+        words = [*add_words(root), *commit.PATHS_FROM_STDIN]
         git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(same))
     if not paths:
         return [], {}
@@ -239,7 +241,7 @@ def _commit_index(
         mine = {one.path: one.index_entry if one.path in names else one.head_entry for one in left}
         commit.set_index_entries(root, mine, index)
         message = commit.format_message(root, some)
-        words = ["commit", "--quiet", "--no-edit", "--cleanup=whitespace", f"--message={message}"]
+        words = [*commit.COMMIT_WORDS, f"--message={message}"]
         if (ran := _run(root, index, words, hooks=True)).code:
             raise commit.declined_error(root, ran, "commit")
         messages.append(message)

@@ -221,6 +221,9 @@ class _SyncRun:
             self._exchange_with_remote()
         except CortexError as error:
             trouble, hint = error.message, error.hint
+            if isinstance(error, DeclinedError) and not self.remote:  # every commit
+                self.refused = {}
+                refusals.remember(self.root, [Problem(refusals.HOOKS, trouble, hint)])
         return self._build_result(trouble, hint)
 
     def _prepare(self) -> None:
@@ -241,7 +244,8 @@ class _SyncRun:
     def _build_result(self, trouble: str, hint: str) -> SyncResult:
         mine = changes.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = changes.list_foreign_changes(self.root, mine) if not self.merge.waiting else []
-        because = people_notes.explain_left(self.root, left, self.notes_left, self.refused)
+        why = self.notes_left or ("sync stopped before" if trouble and not self.remote else "")
+        because = people_notes.explain_left(self.root, left, why, self.refused)
         withheld = people_notes.list_held(self.root, [] if self.notes_left else left)
         self.withheld |= {problem.where: problem for problem in withheld}
         problems = {one.where: one for one in settings.load(self.root).problems} | self.problems
@@ -445,6 +449,7 @@ class _SyncRun:
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
         sync_checks.check_left_out(self.root, self.remote, theirs, self._left_out)
+        ours = git_cli.head_commit(self.root)
         base = git_cli.line(self.root, ["merge-base", "HEAD", theirs])
         for attempt in range(_MAX_MERGE_ATTEMPTS):
             try:
@@ -462,6 +467,8 @@ class _SyncRun:
                 if len(self.commits) == before:
                     raise
         self.received += behind
+        told = {one.path for one in self.resolved}
+        self.resolved += sync_checks.left_out_elsewhere(self.root, ours, told) if ours else []
         self._commit()
         if follow.erase_kept(self.vault, self.caller, base):
             self._commit()

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
 
+from cortex.core.merge.fields import CONFLICTS_KEY
+from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
-from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
+from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import format_count, shell_quote
 from cortex.core.text.value import NamedTuple
+from cortex.index.note_summary import merge_problems
 from cortex.operations.share import people_notes
 from cortex.vault import files
 from cortex.vault.git import git_cli, merging, objects, publish_check, remotes, work_tree
@@ -25,6 +28,7 @@ from cortex.vault.layout import layout_of
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 # Two notes have two ids, so they are never equal; a moved note is.
 _EXACT_RENAMES = "-Xfind-renames=100%"
+_MAX_LEFT_OUT = 5  # notes that are named one by one
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -43,56 +47,39 @@ class RemovalLimit(NamedTuple):
     def check_changes(self, changed: list[UncommittedChange]) -> None:
         """Raise `CortexError` if many notes are gone, as from a disk that is not mounted."""
         here = {os.path.basename(one.path) for one in changed if one.kind != "D"}
-        gone = [
-            one
-            for one in changed
-            if one.kind == "D"
-            and not one.moved_with
-            and one.path.endswith(".md")
-            and not is_among_briefings(one.path)
-            and os.path.basename(one.path) not in here
-        ]
+        gone = [one.path for one in changed if one.kind == "D" and not one.moved_with]
+        gone = [path for path in gone if os.path.basename(path) not in here]
+        deleted = (path for path in gone if not work_tree.why_absent(self.root, path))
         prefix = objects.prefix(self.root)
-        deleted = (one.path for one in gone if not work_tree.why_absent(self.root, one.path))
         self.check([prefix + os.fsencode(path) for path in deleted])
 
     def check(self, gone: Sequence[bytes]) -> None:
         """Raise `CortexError` if removing these notes (paths from the top) must be confirmed."""
-        removed, there = self.exceeded_by(gone)
-        what = f"{removed} of {there} notes are" if removed else self._vanished_folder(gone)
-        if what:
+        if what := self.exceeded_by(gone, folders=True):
             restore = (
                 f"cd {shell_quote(self.root)} && git diff -z --name-only --relative --diff-filter=D"
                 " HEAD | xargs -0 git restore --staged --worktree --"
             )
             raise CortexError(
-                f"{what} gone from the vault; they were not committed",
+                f"{what} are gone from the vault; they were not committed",
                 f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
-    def _vanished_folder(self, gone: Sequence[bytes]) -> str:
-        """The largest folder of which all notes in the last commit are among these, two or more."""
+    def exceeded_by(self, gone: Sequence[bytes], *, folders: bool = False) -> str:
+        """`7 of 20 notes` in the last commit, if that many are among these and it must be confirmed;
+        of `folders` also `all 2 notes in x`, of the largest. Else empty."""
         if self.is_lifted or len(gone) < 2:
             return ""
         own = people_notes.list_committed(self.root) if self.has_own_notes else set()
-        there, removed = map(_count_below, (_committed_notes(self.root) | own, {*gone}))
-        whole = [(count, folder) for folder, count in removed.items() if 1 < count == there[folder]]
-        if not whole:
-            return ""
-        count, folder = max(whole)
-        return f"all {count} notes in {os.fsdecode(folder) or 'the vault'} are"
-
-    def exceeded_by(self, removed: Sequence[bytes]) -> tuple[int, int]:
-        """How many of the notes in the last commit are among these, and how many there are, if that
-        must be confirmed; else zeros."""
-        if self.is_lifted or len(removed) < _MIN_MASS_REMOVAL:
-            return 0, 0
-        own = people_notes.list_committed(self.root) if self.has_own_notes else set()
-        for there in (_committed_notes(self.root), own):
-            gone = len(there.intersection(removed))
-            if gone >= _MIN_MASS_REMOVAL and gone * 5 > len(there):
-                return gone, len(there)
-        return 0, 0
+        for there in (ours := _committed_notes(self.root), own):
+            count = len(there.intersection(gone))
+            if count >= _MIN_MASS_REMOVAL and count * 5 > len(there):
+                return f"{count} of {len(there)} notes"
+        below, lost = map(_count_below, (ours | own, (ours | own).intersection(gone)))
+        whole = [(count, folder) for folder, count in lost.items() if 1 < count == below[folder]]
+        count, folder = max(whole, default=(0, b""))
+        where = os.fsdecode(folder) or "the vault"
+        return f"all {count} notes in {where}" if count and folders else ""
 
 
 def _count_below(paths: Collection[bytes]) -> Counter[bytes]:
@@ -144,9 +131,8 @@ def check_mergeable(root: str, up: Upstream, theirs: str, limit: RemovalLimit) -
     if up.pull_ff == "only" and start != git_cli.resolve_commit(root, "HEAD"):
         why = "both sides have commits, and pull.ff (or merge.ff) = only forbids to merge them"
         raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
-    gone, total = limit.exceeded_by(_removed_files(root, start, theirs))
-    if gone:
-        message = f"{remote_branch} would remove {gone} of {total} notes; nothing was merged"
+    if gone := limit.exceeded_by(_removed_files(root, start, theirs)):
+        message = f"{remote_branch} would remove {gone}; nothing was merged"
         raise CortexError(message, "cortex sync --yes if that is right")
 
 
@@ -206,6 +192,24 @@ def untracked_copies(root: str, theirs: str) -> list[UncommittedChange]:
             if data == other or is_same_record:
                 copies.append(UncommittedChange(path, "A"))
     return copies
+
+
+def left_out_elsewhere(root: str, before: str, told: Container[str]) -> list[MergeResolution]:
+    """What merges elsewhere left out of notes, in commits since `before`; not of paths `told`."""
+    found, prefix = list[Problem](), len(objects.prefix(root))
+    changed = objects.changes_between(root, before, "HEAD")
+    changed = [one for one in changed if one.path.endswith(b".md")]
+    blobs = {blob for one in changed for blob in (one.old_blob, one.new_blob)}
+    texts = objects.read_blobs(root, blobs)
+    for one in changed:
+        path, data = os.fsdecode(one.path[prefix:]), texts.get(one.new_blob, b"")
+        if CONFLICTS_KEY.encode() in data and path not in told:
+            known = merge_problems(notes.read(texts.get(one.old_blob, b"")), path, "")
+            found += {*merge_problems(notes.read(data), path, "")} - {*known}
+    if len(found) <= _MAX_LEFT_OUT:
+        return [MergeResolution(one.where, f"{one.message}; {one.hint}") for one in found]
+    what = f"merges left something out of {len(found):,} notes; cortex status names them"
+    return [MergeResolution(layout_of(root).path("records"), what)]
 
 
 def count_ahead_behind(root: str, theirs: str) -> tuple[int, int]:

@@ -12,11 +12,7 @@ from contextlib import contextmanager
 
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.note_versions import note_id, stem_of
-from cortex.core.model.layout import (
-    BRIEFINGS_FOLDER,
-    is_among_briefings,
-    is_event_path,
-)
+from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes import note as notes
@@ -43,10 +39,12 @@ from cortex.vault.private import lock
 HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take
 _UNCHECKED_FOLDERS = ("inbox", BRIEFINGS_FOLDER)  # no frontmatter that has to be right
 _MAX_NOTE_BYTES = publish_check.MAX_BYTES  # of a note that is looked at before it is committed
+COMMIT_WORDS = ("commit", "--quiet", "--no-edit", "--cleanup=whitespace")
 PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = lazy_re(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = lazy_re(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
-_KINDS = ("event", "session", "run", "briefing", "settings")  # of which little is said
+# Of which little is said; the last are Obsidian's, and what git ignores.
+_KINDS = ("event", "session", "run", "briefing", "settings", "own setting")
 _REMOVED = "removed "  # before the kind of what is gone
 _MAX_SUBJECT_CHARS = 72
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
@@ -135,9 +133,10 @@ def _title_of(root: str, path: str) -> str:
 def _kind_of(root: str, path: str) -> str:
     """What a path is called in a message: one of `_KINDS`, a record's type, note or attachment."""
     parts = path.split("/")
-    is_settings = changes.is_settings_file(root, path) or parts[0] == OBSIDIAN_FOLDER
-    if is_settings or parts[-1] == ".gitignore":
+    if changes.is_settings_file(root, path):
         return "settings"
+    if parts[0] == OBSIDIAN_FOLDER or parts[-1] == ".gitignore":
+        return "own setting"
     if is_event_path(path):
         return "event"
     if is_among_briefings(path):
@@ -319,25 +318,18 @@ def _differs_in_line_ends_only(root: str, paths: list[str]) -> bool:
     """True if these differ in line ends alone, which git normalizes when they are added."""
     if git_cli.run_unchecked(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
-    words = ["add", *PATHS_FROM_STDIN]
+    words = [*work_tree.add_words(root), *PATHS_FROM_STDIN]
     return not git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(paths)).code
 
 
 def _run_commit(root: str, here: list[str], paths: list[str], message: str) -> git_cli.GitResult:
     """Add new paths by intent alone, so that no other commit takes them along, then commit."""
     if here:
-        words = ["add", "--intent-to-add", *PATHS_FROM_STDIN]
+        words = [*work_tree.add_words(root), "--intent-to-add", *PATHS_FROM_STDIN]
         ran = git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(here))
         if ran.code:
             return ran
-    words = [
-        "commit",
-        "--quiet",
-        "--only",
-        "--no-edit",
-        "--cleanup=whitespace",
-        f"--message={message}",
-    ]
+    words = [*COMMIT_WORDS, "--only", f"--message={message}"]
     return git_locks.run_when_unlocked(
         root,
         [*words, *PATHS_FROM_STDIN],

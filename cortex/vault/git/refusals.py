@@ -17,6 +17,7 @@ from cortex.vault.git.changes import read_if_there
 from cortex.vault.locate import Vault
 
 _FILE, _MAX_BYTES = "refused.json", 4_000_000  # in the state folder: path -> why
+HOOKS = ".git/hooks"  # in the place of a path, for what declines every commit
 _MAX_VAIN_ATTEMPTS = 12  # one after the other; what is left then is refused with the rest
 
 
@@ -78,8 +79,8 @@ def _halve(stack: list[list[str]], take: Callable[[list[str]], None]) -> dict[st
 
 def problem_of_file(path: str, why: str) -> Problem:
     """What is said of a file that git refuses."""
-    hint = f"mend that, then cortex sync; git add -- {shell_quote(path)} tries it"
-    return Problem(path, why, hint)
+    add = f"; git add -- {shell_quote(path)} tries it" if path != HOOKS else ""
+    return Problem(path, why, f"mend that, then cortex sync{add}")
 
 
 def remember(root: str, refused: Iterable[Problem]) -> None:
@@ -102,5 +103,6 @@ def _read(root: str) -> dict[str, str]:
 def list_refused(root: str) -> list[Problem]:
     """What git refused of the vault, and has not taken since."""
     known = _read(root)
-    left = {one.path for one in changes.list_status(root, sorted(known))} if known else set()
+    left = {one.path for one in changes.list_status(root, (".",))} if known else set()
+    left |= {HOOKS} if left else set()
     return [problem_of_file(path, why) for path, why in sorted(known.items()) if path in left]

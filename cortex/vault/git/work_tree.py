@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, git_locks, objects
@@ -23,14 +24,19 @@ _SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one
 
 
 def list_skipped(root: str) -> list[bytes]:
-    """The records and sessions that a sparse checkout leaves out of the work tree."""
-    repository = checkout.find_repository(root)
-    rules = repository and os.path.join(repository.git_dir, "info", "sparse-checkout")
-    if not rules or not os.path.lexists(rules):
+    """The records, sessions and pages that a sparse checkout leaves out of the work tree."""
+    if add_words(root) == ["add"]:
         return []
-    folders = map(layout_of(root).path, ("records", "sessions"))
+    folders = map(layout_of(root).path, ("records", "sessions", BRIEFINGS_FOLDER))
     listed = git_cli.run(root, ["ls-files", "-t", "-z", "--", *folders]).split(b"\0")
     return [line[2:] for line in listed if line.startswith(b"S ")]
+
+
+def add_words(root: str) -> list[str]:
+    """The command of git that adds files, also where a sparse checkout has none."""
+    repository = checkout.find_repository(root)
+    rules = repository and os.path.join(repository.git_dir, "info", "sparse-checkout")
+    return ["add", "--sparse"] if rules and os.path.lexists(rules) else ["add"]
 
 
 def why_absent(root: str, path: str) -> str:
