@@ -13,10 +13,10 @@ from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from cortex.core.model.parameters import DAY, MOMENT, NOTE, QUERY, Between, Touches
+from cortex.core.model.parameters import MOMENT, NOTE, QUERY, Between, Touches
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.days import UTC, Zone
-from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
+from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import did_you_mean
 from cortex.core.text.value import NamedTuple
@@ -295,24 +295,15 @@ def _is_literal(kind: Any) -> bool:
 def _convert_annotated(base: Any, mark: object, value: Any, now: tuple[str, Zone]) -> Any:
     if mark == MOMENT:
         is_seconds = type(value) in (int, float) and _MAX_YEAR < value <= _MAX_SECONDS
-        moment = int(value) if is_seconds else _parse(parse_moment, value, *now)
-        if not -_MAX_SECONDS <= moment <= _MAX_SECONDS:
+        said = str(value) if isinstance(value, str | int) else ""
+        moment = int(value) if is_seconds else parse_moment(said, *now)
+        if moment is None or not -_MAX_SECONDS <= moment <= _MAX_SECONDS:
             raise ValueError(value)
         return moment
-    if mark == DAY:
-        return _parse(parse_day, value)
     number = _convert_value(base, value, now)
     if isinstance(mark, Between) and not mark.least <= number <= mark.most:
         raise ValueError(number)
     return number
-
-
-def _parse(parser: Callable[..., Any], value: object, *context: object) -> Any:
-    """What a parser reads in a word or a number. Raises `ValueError` where it reads nothing."""
-    parsed = parser(str(value), *context) if isinstance(value, str | int) else None
-    if parsed is None:
-        raise ValueError(value)
-    return parsed
 
 
 def _split(value: object) -> list[Any]:
@@ -340,9 +331,8 @@ def _describe_type(kind: Any) -> str:
         base, mark, *_ = arguments
         if isinstance(mark, Between):
             return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
-        if mark == MOMENT:
-            return f"a date or a span: write {MOMENT_EXAMPLES}"
-        return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
+        is_moment = mark == MOMENT
+        return f"a date or a span: write {MOMENT_EXAMPLES}" if is_moment else _describe_type(base)
     if origin in (list, tuple, Literal):
         return _join_or(choices_of(kind)) or ("" if origin is Literal else "a list of words")
     if origin in (Union, UnionType):

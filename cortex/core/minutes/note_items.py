@@ -38,9 +38,8 @@ _MEETING_NAME_RE = lazy_re(
 _DECISION_TAG_RE = lazy_re(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
 _TAG_RE = lazy_re(r"#[^\s#]+")
 _WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
-_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)"
-_DAY_RE = lazy_re(_DAY)
-_DUE_DAY_RE = lazy_re(rf"(?:\[\[(?:[^\[\]|#]*/)?)?({_DAY})(?:$|[T\]|#]|[ ]\d|\.md)")
+_DAY_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
+_DUE_DAY_RE = lazy_re(r"(?:\[\[(?:[^\[\]|#]*/)?)?(\d{4}-\d\d-\d\d)(?:$|[T\]|#]|[ ]\d|\.md)")
 _DAY_IN_NAME_RE = lazy_re(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
 # Placeholders of Obsidian's templates and of Templater. They stand in code where they are explained.
 _PLACEHOLDER_RE = lazy_re(rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)")
@@ -157,8 +156,7 @@ def day_of(note: Note, path: str) -> str:
 def due_of(note: Note) -> str:
     """The field `due`, or the first of a list: its day, also of a time or a link, else as it stands."""
     said = one_line(note.get("due") or next(iter(note.get_list("due")), ""))
-    found = _DUE_DAY_RE.match(said)
-    return found[1] if found else said
+    return found[1] if (found := _DUE_DAY_RE.match(said)) else said
 
 
 def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:

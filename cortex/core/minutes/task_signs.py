@@ -95,8 +95,7 @@ def ticked(line: str, today: str) -> str:
 def lost_of(line: str, today: str, *, undo: bool) -> str:
     """What to say of a line that is ticked, or opened, if the opposite does not bring it back."""
     back = ticked(opened(line), today) if undo else opened(ticked(line, today))
-    is_same = back.casefold() == line.casefold()  # `[X]` is as good as `[x]`
-    return "" if is_same else f"only your editor brings back {line.strip()}"
+    return "" if back == line else f"only your editor brings back {line.strip()}"
 
 
 def with_boxes(body: bytes, marks: Mapping[int, bool], today: str) -> bytes:

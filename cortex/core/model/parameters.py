@@ -42,7 +42,7 @@ MOMENT, DAY, QUERY, TIME, NOTE = "moment", "day", "query", "time", "note name"
 
 # Seconds since the epoch, given as a date or as a span before now (see `core/text/iso_time.py`).
 Since = Annotated[int, MOMENT]
-# `YYYY-MM-DD`.
+# Of answers: `YYYY-MM-DD`.
 Day = Annotated[str, DAY]
 # Of answers: ISO 8601 in UTC, `2026-11-20T16:45:12Z`; empty where no time is known.
 Time = Annotated[str, TIME] | Literal[""]

@@ -22,10 +22,6 @@ _NAME_RE = lazy_re(
     r"\[\[[ \t]*(?P<wiki>[^\[\]|#\\\r\n]+)|\](?:\([ \t]*|:[ \t]*)"
     r"(?:<(?P<angled>[^<>#\\\r\n]+)|(?P<bare>(?:[^\s()<>#\\]|\\[^\s]|\([^\s()<>#]*\))+))"
 )
-# The path of a card. Outside of a string no quote has a backslash before it.
-_CARD_RE = lazy_re(
-    r'((?<!\\)"file"\s{0,99}:\s{0,99})("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")'
-)
 _MARK_RE = lazy_re(r"Zq*")
 _ESCAPED_RE = lazy_re(r"[\s%()<>\"\\#?`\[\]]")  # in a destination without angle brackets
 
@@ -45,11 +41,12 @@ class Rename(NamedTuple):
         name would be read as something else, as a comma in a list of YAML."""
         text = data.decode("utf-8", "surrogateescape")
         if path.lower().endswith(CANVAS):
-            cards = [one for one in _CARD_RE.finditer(text) if json.loads(one[2]) == self.old]
-            for card in reversed(cards):
-                name = json.dumps(self.new, ensure_ascii=False)
-                text = text[: card.start(2)] + name + text[card.end(2) :]
-            return text.encode("utf-8", "surrogateescape"), len(cards)
+            forms = (json.dumps(self.old, ensure_ascii=one) for one in (True, False))
+            # No key is in a string: there quotes have a backslash before them.
+            card = rf'(?<!\\)("file"\s*:\s*)(?:{"|".join(map(re.escape, forms))})'
+            name = json.dumps(self.new, ensure_ascii=False)
+            text, count = re.subn(card, lambda one: one[1] + name, text)
+            return text.encode("utf-8", "surrogateescape"), count
         written = list(_NAME_RE.finditer(text))
         keys = {basename_key(self.old), basename_key(self.new)}
         names = {one[one.lastgroup or 0].strip() for one in written}

@@ -64,9 +64,8 @@ def write_html(some: Iterable[ExportedNote], _known: Known, project: str) -> Pie
         text = _LINK_RE.sub(
             lambda found: _shown_link(found, known), sanitize_text(one.note.text_below_title)
         )
-        head = (
-            f'<a href="{known[id_][0]}">{known[id_][1]}</a> <b class="status">{escape(status)}</b>'
-        )
+        address, shown = known[id_]
+        head = f'<a href="{address}">{shown}</a> <b class="status">{escape(status)}</b>'
         contents += f'<li class="{kept}"><time>{escape(day)}</time> {head}</li>\n'
         articles += (
             f'<article class="{kept}" id="{escape(id_)}"><h2>{head}</h2><p class="about">{about}</p>'
@@ -109,8 +108,8 @@ def _calendar_entry(one: ExportedNote) -> tuple[tuple[str, str], ...]:
     kind, start, status = "VTODO", "DUE", "COMPLETED" if is_done else "NEEDS-ACTION"
     if note.get("type") == "meeting":
         kind, start, status = "VEVENT", "DTSTART", "CONFIRMED"
-    said = note.get("date") if kind == "VEVENT" else due_of(note)
-    day = parse_day(said) or note.get("created")[:10]
+    day = parse_day(note.get("date") if kind == "VEVENT" else due_of(note))
+    day = day or note.get("created")[:10]
     if not day:
         return ()
     who = ", ".join(filter(None, (note.get("owner"), *note.get_list("attendees"))))

@@ -103,14 +103,14 @@ def entities(
     def answer(index: IndexSession) -> EntityMentions:
         if kind == "tag":
             things = _count_tags(index.catalogue, note, name.strip("#/ ").lower())
-            hint = "" if things else "cortex tags lists them"
-            return EntityMentions((), tuple(things[:number]), len(things), name, hint)
-        if name:
+        elif name:
             return _find_mentions(vault, index.catalogue, name.strip(), kind, number)
-        if note:
+        elif note:
             return _entities_of_note(index.catalogue, note, kind, number)
-        things = [MentionedEntity(*one) for one in index.catalogue.most_mentioned(kind)]
-        return EntityMentions((), tuple(things[:number]), len(things))
+        else:
+            things = [MentionedEntity(*one) for one in index.catalogue.most_mentioned(kind)]
+        hint = "" if things or not name else "cortex tags lists them"
+        return EntityMentions((), tuple(things[:number]), len(things), name, hint)
 
     found, problems = query_fresh(vault, caller, answer)
     return found._replace(problems=tuple(problems))

@@ -40,9 +40,8 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-        message = (
-            f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}{more}"
-        )
+        shown = ", ".join(row.path for row in rows[:5])
+        message = f"{name!r} names {len(rows)} notes: {shown}{more}"
         candidates = tuple((row.path, row.title) for row in rows[:_MAX_CANDIDATES])
         raise AmbiguousNameError(message, "give the path of the one you mean", name, candidates)
     return rows[0]
@@ -61,9 +60,8 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
         if candidate and (row := catalogue.row_at(candidate)):
             return [row]
     found = next(filter(None, _matches(catalogue, path, is_link=name.startswith("[["))), [])
-    is_quoted = (
-        len(name) > 2 and name[0] == name[-1] == '"'
-    )  # as answers print a name of several words
+    # As answers print a name of several words.
+    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
     return found or (find_all(catalogue, name[1:-1]) if is_quoted else [])
 
 

@@ -25,6 +25,7 @@ from cortex.operations.find.history import made_by
 from cortex.operations.find.hits import build_hit
 from cortex.operations.find.resolve_note import command
 from cortex.operations.records.change_record import (
+    UNCHANGED,
     Edited,
     RecordChange,
     RecordEdit,
@@ -32,10 +33,10 @@ from cortex.operations.records.change_record import (
     check_editable,
     edit_record,
     find_editable,
-    heal_after,
     remove_unchanged,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     is_text_in_latest_event,
@@ -134,7 +135,7 @@ def delete(
         change = _delete(vault, caller, row, kept, sure=yes)
     else:
         change = edit_record(vault, caller, row, "deleted", _aside("deleted", "", caller.now))
-    problems += heal_after(vault, caller, change)
+    problems += try_heal(vault, caller) if change.outcome != UNCHANGED else []
     hint = "; ".join(filter(None, (change.hint, _what_stays(vault, row))))
     return change._replace(links=links, problems=tuple(problems), hint=hint)
 

@@ -66,7 +66,8 @@ def change_record(
     changed."""
     row, problems = query_fresh(vault, caller, find or find_editable, name)
     change = edit_record(vault, caller, row, outcome, edit)
-    return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
+    healed = try_heal(vault, caller) if change.outcome != UNCHANGED else []
+    return change._replace(problems=(*problems, *healed))
 
 
 def edit_record(
@@ -84,10 +85,6 @@ def edit_record(
     if not edit_note(vault, row.path, apply):
         return RecordChange(row.id, row.path, UNCHANGED, hint=last.hint, file=file)
     return RecordChange(row.id, row.path, outcome, last.undo, last.hint, file=file)
-
-
-def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Problem]:
-    return try_heal(vault, caller) if change.outcome != UNCHANGED else []
 
 
 def edit_notes_and_heal(

@@ -124,9 +124,8 @@ def _target_path(vault: Vault, source: str, new: str) -> str:
         why = "no link can hold # ^ [ ] or |"
     if why:
         raise problem.InvalidInputError(f"{path}: {why}", "choose another name: cortex mv OLD NEW")
-    for taken in (
-        join(dirname(path), name) for name in files.list_names(vault.root, dirname(path))
-    ):
+    names = files.list_names(vault.root, dirname(path))
+    for taken in (join(dirname(path), name) for name in names):
         is_it = taken == source != path
         if not is_it and link_key(f"{taken}/") == link_key(f"{path}/"):
             hint = f"choose another name; {cortex_command('show', taken)} shows what is there"

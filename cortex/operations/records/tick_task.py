@@ -64,8 +64,7 @@ def find_task(vault: Vault, index: IndexSession, name: str, *, undo: bool) -> Ow
         raise problem.AmbiguousNameError(message, hint, name, some)
     if not found and not rows and name.split() != [name]:
         hint = "cortex search finds its note" if undo else "cortex actions lists what is open"
-        message = f"no {'ticked' if undo else 'open'} task says {name!r}"
-        raise problem.NotFoundError(message, hint)
+        raise problem.NotFoundError(f"no {'ticked' if undo else 'open'} task says {name!r}", hint)
     return found[0].task or found[0].name if found else name
 
 

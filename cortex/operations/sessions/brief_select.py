@@ -250,11 +250,8 @@ def _due_sort_key(row: _SortRow) -> tuple[object, ...]:
 
 def starts_with_date(text: str) -> bool:
     """Whether a text begins with a day."""
-    return (
-        len(text) >= 10
-        and text[4] == text[7] == "-"
-        and (text[:4] + text[5:7] + text[8:10]).isdecimal()
-    )
+    digits = text[:4] + text[5:7] + text[8:10]
+    return len(digits) == 8 and text[4] == text[7] == "-" and digits.isdecimal()
 
 
 def _rank(

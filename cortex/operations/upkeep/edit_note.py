@@ -71,8 +71,8 @@ def tick_minutes(
             lines = zip(meeting.body.splitlines(), edited.body.splitlines(), strict=True)
             for line, (was, now) in enumerate(lines, meeting.body_start_line):
                 if was != now:
-                    lost = lost_of(was.decode(errors="replace"), caller.today, undo=not done)
-                    changed[f"{row.path}:{line}"] = lost
+                    text = was.decode(errors="replace")
+                    changed[f"{row.path}:{line}"] = lost_of(text, caller.today, undo=not done)
             return edited
 
         for row in meetings:

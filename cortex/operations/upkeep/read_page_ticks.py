@@ -79,8 +79,7 @@ def _with_steps(note: Note, id_: str, ticks: Mapping[str, bool], today: str) -> 
     """The plan with the boxes of its steps as their lines on the page have them."""
     from cortex.core.minutes.task_signs import with_boxes  # noqa: PLC0415  6 ms
 
-    steps = (
-        (ticks.get(block_key(step_token(id_, one.text))), one) for one in scan(note.text).tasks
-    )
+    tasks = scan(note.text).tasks
+    steps = ((ticks.get(block_key(step_token(id_, one.text))), one) for one in tasks)
     marks = {one.line - 1: done for done, one in steps if done not in (None, one.done)}
     return note._replace(body=with_boxes(note.body, marks, today))
