@@ -341,7 +341,7 @@ def to_do(vault_from):
 
 def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller):
     answer = actions(to_do, caller)
-    assert ids(answer) == ["late", "later-still", "today", "later-today", "later", "odd", "undated"]
+    assert ids(answer) == ["late", "later-still", "later-today", "today", "later", "odd", "undated"]
     assert [one.overdue for one in answer.hits] == [True] * 2 + [False] * 5
     assert {one.hit.id: one.due for one in answer.hits}["odd"] == "next week"
     assert ids(actions(to_do, caller, overdue=True)) == ["late", "later-still"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cortex.index import state_file
+from cortex.index import file_scan
 from tests.reliability.disk import Disk
 
 TEMP = ".cx-tmp"
@@ -76,7 +76,7 @@ def ram(tmp_path: Path) -> Iterator[Path]:
 def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scan's clock that stands at zero. Every file is then too young for its stamp to be trusted, however slow the
     machine is, and a run makes the same calls to the system each time."""
-    monkeypatch.setattr(state_file, "time", SimpleNamespace(time_ns=lambda: 0))
+    monkeypatch.setattr(file_scan, "time", SimpleNamespace(time_ns=lambda: 0))
 
 
 @pytest.fixture

@@ -79,8 +79,10 @@ def _halve(stack: list[list[str]], take: Callable[[list[str]], None]) -> dict[st
 
 def problem_of_file(path: str, why: str) -> Problem:
     """What is said of a file that git refuses."""
-    add = f"; git add -- {shell_quote(path)} tries it" if path != HOOKS else ""
-    return Problem(path, why, f"mend that, then cortex sync{add}")
+    hint = "mend that, then cortex sync"
+    if path != HOOKS:
+        hint += f"; git add -- {shell_quote(path)} tries it"
+    return Problem(path, why, hint)
 
 
 def remember(root: str, refused: Iterable[Problem]) -> None:
