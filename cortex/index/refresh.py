@@ -165,12 +165,13 @@ def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | N
             return None
         return seen
 
-    if _scan_cache is None or skip_folder:
+    cache = _scan_cache  # another thread may end its use meanwhile
+    if cache is None or skip_folder:
         seen = scan(None)
     else:
         # What a scan depends on beside the folders that it lists.
         outside = (*outer_rule_stamps(vault.root), *template_folders(vault.root))
-        seen = _scan_cache(vault.root, (file_stamp(state_path(vault)), outside), scan)
+        seen = cache(vault.root, (file_stamp(state_path(vault)), outside), scan)
     last = seen or scanned
     return KnownScan(state, last, seen is not None) if last else None
 
