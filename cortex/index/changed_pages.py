@@ -50,8 +50,9 @@ def plan_page_updates(
             if pair[0] != pair[1]:
                 changes.setdefault(page, {})[id_] = pair
     updates = []
+    is_whole = not (changes and work_tree.list_skipped(root))
     for page, changed in changes.items():
-        if not branch.writes(page) or work_tree.list_skipped(root):
+        if not is_whole or not branch.writes(page):
             continue
         try:
             page_bytes = files.read(root, layout.path(page_path(page)))
