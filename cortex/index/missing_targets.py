@@ -26,8 +26,8 @@ _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
 
 
 class MissingLinks(NamedTuple):
-    """The links of one note to one missing target, and what the catalogue knows of it; of people's own
-    notes the links of all."""
+    """The links of one note to one missing target, and what the catalogue knows of it; of people's
+    own notes the links of all."""
 
     links: tuple[MissingTarget, ...]
     event: str  # that its record came from
@@ -37,7 +37,8 @@ class MissingLinks(NamedTuple):
 def group_missing_targets(
     catalogue: Catalogue, links: Iterable[MissingTarget]
 ) -> list[MissingLinks]:
-    """Links whose target does not exist, grouped by note and target, those of people's own notes last."""
+    """Links whose target does not exist, grouped by note and target, those of people's own notes
+    last."""
     groups: dict[tuple[int, str], list[MissingTarget]] = {}
     for link in links:
         number = 0 if _is_own(link) else link.note.number

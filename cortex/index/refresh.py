@@ -75,9 +75,9 @@ def query_index(
     words: bool = False,
     skip_folder: str = "",
 ) -> _T:
-    """Return what `query` returns for the up-to-date catalogue and `args`, with `words` for the full-text
-    index too. If either is damaged, they are rebuilt and `query` is called once more. The folder
-    `skip_folder` is left out; the next call brings it up to date."""
+    """Return what `query` returns for the up-to-date catalogue and `args`, with `words` for the
+    full-text index too. If either is damaged, they are rebuilt and `query` is called once more. The
+    folder `skip_folder` is left out; the next call brings it up to date."""
     try:
         with open_index(vault, progress, words=words, skip_folder=skip_folder) as index:
             return query(index, *args)

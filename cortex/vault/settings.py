@@ -142,7 +142,8 @@ def load(root: str) -> Settings:
 
 
 def unknown_settings(root: str) -> list[Problem]:
-    """A problem for each setting in the vault's file that no one reads, such as a misspelled one."""
+    """A problem for each setting in the vault's file that no one reads, such as a misspelled
+    one."""
     known = {"format", "name", "project", "timezone", "index.exclude", "layout.folder"}
     known |= {place.replace(" ", ".") for place, *_ in _FORMS.values()}
     try:

@@ -13,8 +13,8 @@ SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
 def classify_changes(
     root: str, changed: Iterable[UncommittedChange], now: float
 ) -> tuple[list[UncommittedChange], list[UncommittedChange]]:
-    """The changes that are ready to be committed, and those of files that somebody is still writing, as
-    they lie there at `now` (seconds since the epoch)."""
+    """The changes that are ready to be committed, and those of files that somebody is still
+    writing, as they lie there at `now` (seconds since the epoch)."""
     ready: list[UncommittedChange] = []
     recent: list[UncommittedChange] = []
     for change in changed:

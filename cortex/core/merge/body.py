@@ -152,8 +152,8 @@ def _merge_overlapping(
     style: MarkerStyle,
     around: tuple[list[bytes], list[bytes]],
 ) -> tuple[list[bytes], int]:
-    """Two changes of the same lines: what is common once, then what both added, or a conflict. `around`
-    are the line above and the line below; none at an end of the body."""
+    """Two changes of the same lines: what is common once, then what both added, or a conflict.
+    `around` are the line above and the line below; none at an end of the body."""
     if one == two:
         return one, 0
     head, tail = _common_ends(one, two)

@@ -278,8 +278,8 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
 
 def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> str:
     """Whose text stands of a record with a topic that was saved anew on both sides: that of the
-    greatest event, as in `core/normalize/topic_upsert.py`, which need not be the newer by `updated`;
-    `both` if it is one event on both sides. Empty where that was not so."""
+    greatest event, as in `core/normalize/topic_upsert.py`, which need not be the newer by
+    `updated`; `both` if it is one event on both sides. Empty where that was not so."""
     if not (newer.topic and older.topic):
         return ""
     before, one, two = (_provenance_events(side) for side in (was, newer, older))

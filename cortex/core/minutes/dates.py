@@ -140,8 +140,8 @@ def _is_of_date(word: str) -> bool:
 
 
 def without_due(text: str) -> str:
-    """The text without a due date and its cue at its end: `Call Ana` of `Call Ana by Friday`. Of `Pay by
-    Friday`, of which one word would be left, the text."""
+    """The text without a due date and its cue at its end: `Call Ana` of `Call Ana by Friday`. Of
+    `Pay by Friday`, of which one word would be left, the text."""
     words = text.rstrip(" .").split(" ")
     for count in range(min(_MAX_DUE_WORDS, len(words) - 1), 0, -1):
         last = " ".join(words[-count:]).strip("()[],;–—-")

@@ -202,8 +202,8 @@ def _find_date(
 def _find_attendees(
     fields: list[tuple[str, str]], blocks: list[Block], wanted: str = ATTENDEES
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Attendees, or who is `wanted` else, with their other names: from `Attendees: ...`, and from what
-    stands below such a heading, but for a part of it about those who are absent."""
+    """Attendees, or who is `wanted` else, with their other names: from `Attendees: ...`, and from
+    what stands below such a heading, but for a part of it about those who are absent."""
     entries: list[str] = []
     for key, value in fields:
         if value and section_kind(key) == wanted:

@@ -70,7 +70,8 @@ class DecisionItem(NamedTuple):
 
 
 class NotedItem(NamedTuple):
-    """A question that stayed open, or what to know: a risk, or the context. `line` counts from 1."""
+    """A question that stayed open, or what to know: a risk, or the context. `line` counts from
+    1."""
 
     text: str
     line: int

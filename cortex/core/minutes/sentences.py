@@ -192,7 +192,8 @@ class Speech:
         return None
 
     def _reported(self, clause: str) -> Promise | None:
-        """A promise that is reported (`Ana said she would ...`), or a task that is given in the passive voice."""
+        """A promise that is reported (`Ana said she would ...`), or a task that is given in the
+        passive voice."""
         if given := _GIVEN_BY_RE.search(clause):
             who = parse_people(given["owner"], self.names)
             return Promise(clause, who) if who else None
@@ -297,7 +298,8 @@ class Speech:
         return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
 
     def is_infinitive_order(self, text: str) -> bool:
-        """True of `Enviar un correo`, `den Saal buchen`: an order in no English, of three words or more."""
+        """True of `Enviar un correo`, `den Saal buchen`: an order in no English, of three words or
+        more."""
         words = re.sub(r"[ ]*[(][^()]*[)]", "", text).strip(" .!").split()
         if self.language == "de" and len(words) > 2:
             return words[-1] in ORDERS and words[-2] != "zu" and _REPORTS.isdisjoint(words)

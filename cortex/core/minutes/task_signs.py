@@ -81,8 +81,8 @@ def _marked(line: str, mark: str) -> str:
 
 
 def ticked(line: str, today: str) -> str:
-    """A task with a cross in its box; if it has signs, with the day as they are written, in place of one
-    when it was closed. Without a day they stay."""
+    """A task with a cross in its box; if it has signs, with the day as they are written, in place
+    of one when it was closed. Without a day they stay."""
     found = [*_SIGN_RE.finditer(line)]
     if not today or all(one["block"] for one in found):
         return _marked(line, "x")

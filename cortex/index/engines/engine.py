@@ -138,8 +138,8 @@ class IndexReader:
 
 @contextmanager
 def damage_raised() -> Iterator[None]:
-    """Raise `IndexDamaged` for what an engine raises on an index that is damaged, or of a format that
-    it does not know: Whoosh anything at all, and a panic of tantivy is no Exception."""
+    """Raise `IndexDamaged` for what an engine raises on an index that is damaged, or of a format
+    that it does not know: Whoosh anything at all, and a panic of tantivy is no Exception."""
     try:
         yield
     except (CortexError, IndexDamaged):

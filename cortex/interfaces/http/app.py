@@ -72,8 +72,8 @@ class Site(NamedTuple):
 
 
 class _Address:
-    """The handlers of a path by method. Another method is refused, with those that there are; what a
-    handler raises is answered as an error."""
+    """The handlers of a path by method. Another method is refused, with those that there are; what
+    a handler raises is answered as an error."""
 
     def __init__(self, handlers: Mapping[str, _Handler]) -> None:
         self._handlers = handlers

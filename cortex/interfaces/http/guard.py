@@ -213,9 +213,10 @@ def error_response(
 
 
 def refuse_other_users(scope: Scope, port: int, names: tuple[str, ...]) -> None:
-    """Raise `HttpError` for a connection of this machine that is known to be another user's: who may have read the code
-    of `cortex web` among the words of its browser's process, or our cookie, which a browser hands to every port. Linux
-    tells; elsewhere, and behind a proxy, which is what names are for, nobody is known."""
+    """Raise `HttpError` for a connection of this machine that is known to be another user's: who
+    may have read the code of `cortex web` among the words of its browser's process, or our cookie,
+    which a browser hands to every port. Linux tells; elsewhere, and behind a proxy, which is what
+    names are for, nobody is known."""
     client = scope.get("client")
     if names or not client:
         return

@@ -65,10 +65,11 @@ def doctor(
 ) -> DoctorResult:
     """Report what is wrong with the vault, and how to fix it.
 
-    No file is changed without --fix. Checked are notes, clashing ids and names, conflict copies, links to
-    no note, briefings, hooks, runs and the repository. --fix registers the merge drivers, heals briefings, merges what
-    git could not, brings back notes and events that git took for others, joins files that have one id,
-    repairs what a power cut left of the repository, gives the token's line to hosts that ask over HTTP.
+    No file is changed without --fix. Checked are notes, clashing ids and names, conflict copies,
+    links to no note, briefings, hooks, runs and the repository. --fix registers the merge drivers,
+    heals briefings, merges what git could not, brings back notes and events that git took for
+    others, joins files that have one id, repairs what a power cut left of the repository, gives the
+    token's line to hosts that ask over HTTP.
 
     fix: do what is safe first, and say what was done
 

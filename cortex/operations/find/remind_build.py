@@ -342,8 +342,8 @@ def _format_line(line: ReminderLine) -> str:
 
 
 def _excerpt_record(match: _Relevant, zone: Zone) -> ReminderLine | None:
-    """A record as one line, with title and text as its file has them now; None when it is gone or no
-    longer current."""
+    """A record as one line, with title and text as its file has them now; None when it is gone or
+    no longer current."""
     row = match.row
     try:
         data = files.read(match.vault.root, row.path, MAX_NOTE_BYTES)

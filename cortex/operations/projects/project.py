@@ -313,8 +313,8 @@ def unstable_name_hint(cwd: str) -> str:
 
 
 def name_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
-    """A problem for each two projects whose names differ in case, `-`, `_` and `.` alone, and one if
-    this folder's project differs from the one of which the vault has records."""
+    """A problem for each two projects whose names differ in case, `-`, `_` and `.` alone, and one
+    if this folder's project differs from the one of which the vault has records."""
     merged = dict(settings.load(vault.root).aliases)
     names = [one for one in load_summaries(catalogue) if one.name and one.name not in merged]
     alike = _find_similar_names(names)[:_MAX_SIMILAR]

@@ -39,8 +39,8 @@ def mv(
 
     A link stays as short as it was where that is clear, else it gets the path. Links in a note that
     moves are changed where they would break. Nothing else in any note changes, and code stays as it
-    is. A card on a canvas is a link. An attachment is named by its path. If a note was renamed by other means, this changes the
-    links that still have the old name.
+    is. A card on a canvas is a link. An attachment is named by its path. If a note was renamed by
+    other means, this changes the links that still have the old name.
 
     old: the note: its title, file name, path or id
     new: another name in its folder, a path in the vault, or a folder, which ends with `/`

@@ -69,8 +69,8 @@ def find_task(vault: Vault, index: IndexSession, name: str, *, undo: bool) -> Ow
 
 
 def _list_ticked(vault: Vault, index: IndexSession, words: list[str]) -> list[ToDo]:
-    """The actions that are done, and the ticked tasks of people's own notes in which words stand, each
-    with the day when it was."""
+    """The actions that are done, and the ticked tasks of people's own notes in which words stand,
+    each with the day when it was."""
     done = [one for one in list_to_do(index.catalogue, done=True) if not one.task]
     query = parse(" ".join(words), "")
     found = full_text.search(index.fulltext_folder, query, _SEARCHED, KNOWLEDGE_TIERS).notes

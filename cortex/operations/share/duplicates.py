@@ -1,4 +1,5 @@
-"""Join files that have one id, by a rule that gives the same file on all clones; find copies that have none."""
+"""Join files that have one id, by a rule that gives the same file on all clones; find copies that
+have none."""
 
 from __future__ import annotations
 
@@ -84,8 +85,8 @@ def _files_by_id(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
 
 
 def find_copies(root: str, paths: Collection[str]) -> Iterator[Problem]:
-    """The copies that clouds made of notes beside them which two devices changed, unless both have one
-    id. A name such as `note 2` means one only if the first three lines are the same."""
+    """The copies that clouds made of notes beside them which two devices changed, unless both have
+    one id. A name such as `note 2` means one only if the first three lines are the same."""
     for path in sorted(paths):
         stem, is_certain = split_copy_name(path[:-3])
         if not stem or (original := stem + path[-3:]) not in paths:

@@ -109,16 +109,18 @@ def sync(
     """Commit notes and records, merge what others pushed, push.
 
     Your own notes and attachments are committed, too, where the vault is a repository of its own
-    without code; [sync] notes = true or false overrides that. Files that are staged, hidden, ignored,
-    still being written or of another kind stay as they are, and are listed: once, then if that changes.
+    without code; [sync] notes = true or false overrides that. Files that are staged, hidden,
+    ignored, still being written or of another kind stay as they are, and are listed: once, then if
+    that changes.
 
     What would be published for the first time is checked. A file or a new line that looks like a
     secret is held back, and so are notes with scope: personal or scope: global, except in your own
-    vault. So is a file that git or a hook refuses. Each is named; the rest is published, exit code 1.
+    vault. So is a file that git or a hook refuses. Each is named; the rest is published, exit code
+    1.
 
-    Git's settings decide whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
-    cannot merge are merged field by field. Lines that both sides changed wait for you: remove the
-    conflict markers, then sync again.
+    Git's settings decide whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that
+    git cannot merge are merged field by field. Lines that both sides changed wait for you: remove
+    the conflict markers, then sync again.
 
     Sync stops if the remote's history was rewritten, as by cortex erase --history. --follow rebases
     your own commits onto that history, and deletes the old one if erase rewrote it. Sync also stops

@@ -66,8 +66,8 @@ class RemovalLimit(NamedTuple):
             )
 
     def exceeded_by(self, gone: Sequence[bytes], *, folders: bool = False) -> str:
-        """`7 of 20 notes` in the last commit, if that many are among these and it must be confirmed;
-        of `folders` also `all 2 notes in x`, of the largest. Else empty."""
+        """`7 of 20 notes` in the last commit, if that many are among these and it must be
+        confirmed; of `folders` also `all 2 notes in x`, of the largest. Else empty."""
         if self.is_lifted or len(gone) < 2:
             return ""
         own = people_notes.list_committed(self.root) if self.has_own_notes else set()

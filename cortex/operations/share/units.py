@@ -19,9 +19,9 @@ _KEEP_ALIVE = "<key>KeepAlive</key> <dict><key>SuccessfulExit</key> <false/></di
 def render_unit(
     kind: str, root: str, verb: str = "watch", options: Sequence[str] = (), minutes: int = 0
 ) -> str:
-    """What starts the watcher, or another verb, with the user's session: a systemd unit or a launchd
-    property list, with instructions in a comment at its top. With `minutes` every so often: also by
-    systemd's timer or cron."""
+    """What starts the watcher, or another verb, with the user's session: a systemd unit or a
+    launchd property list, with instructions in a comment at its top. With `minutes` every so often:
+    also by systemd's timer or cron."""
     prefix = "cortex" if verb == "watch" else f"cortex-{verb}"
     name = f"{prefix}-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
     words = [sys.executable, "-m", "cortex", verb, "--vault", root, *options]

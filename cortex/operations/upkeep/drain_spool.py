@@ -24,8 +24,8 @@ _MTIME_TOLERANCE_SECONDS = 10  # within which a check and a change may be taken 
 
 
 def has_spooled_work(vault: Vault, *, at_once: bool = False) -> bool:
-    """True if hooks left anything, of which `at_once` what need not be waited for; False if the state
-    folder cannot be read."""
+    """True if hooks left anything, of which `at_once` what need not be waited for; False if the
+    state folder cannot be read."""
     try:
         entries = spool.list_entries(vault)
     except (CortexError, OSError):
