@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
+from typing import Literal
 
 from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
@@ -87,7 +88,7 @@ class Reindexing:
             os.unlink(os.path.join(self.folder, state_file.STATE_FILE))
             self._apply_changes(seen.stamps, stamps_before, words=words)
         else:
-            self._rebuild(seen.stamps, choose_engine(engine))
+            self._rebuild(seen.stamps, choose_engine(engine), "new" if rebuild else "next")
         problems = tuple(noted)
         again = seen._replace(racy=seen.racy | self.unreadable)
         stamps = state_file.encode_stamps(again, for_later=True)
@@ -132,14 +133,14 @@ class Reindexing:
             noted.append(Problem(".git", message, error.hint))
             return known
 
-    def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
-        """Rebuild catalogue and index."""
+    def _rebuild(self, stamps: dict[str, str], engine: str, to: Literal["new", "next"]) -> None:
+        """Rebuild catalogue and index; the change feed goes on unless somebody asked for that."""
         private.remove(os.path.join(self.folder, state_file.STATE_FILE))
         private.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
         reading = partial(_read_note, self.root, stamps, numbers)
-        with open_catalogue(self.folder, "new") as catalogue:
+        with open_catalogue(self.folder, to) as catalogue:
             done = count(1)
 
             def put(path: str, note: NoteSummary) -> None:

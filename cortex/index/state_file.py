@@ -94,9 +94,11 @@ def load_valid_state(folder: str) -> IndexState | None:
         return None
 
 
-def open_catalogue(folder: str, to: Literal["read", "write", "new"] = "read") -> WritableCatalogue:
-    """The catalogue in a cache folder, for a `with`; `new` is an empty one in the place of any. The
-    one place that knows by what class it is kept."""
-    if to == "new":
-        return SqliteCatalogue.create(folder)
+def open_catalogue(
+    folder: str, to: Literal["read", "write", "new", "next"] = "read"
+) -> WritableCatalogue:
+    """The catalogue in a cache folder, for a `with`; `new` is an empty one in the place of any,
+    `next` one that goes on with its change feed. The one place that knows its class."""
+    if to in ("new", "next"):
+        return SqliteCatalogue.create(folder, goes_on=to == "next")
     return SqliteCatalogue(folder, writable=to == "write")

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 from cortex import Vault as OpenVault
+from cortex.index.state_file import state_path
 from cortex.operations.find.changes import changes
 
 
@@ -76,8 +82,41 @@ def test_what_is_not_known_any_more_is_said(vault, vault_from, caller) -> None:
     assert (answer.resync, answer.changes) == (True, ())
 
 
-def test_a_reader_that_follows_knows_what_the_vault_holds(vault, caller) -> None:
-    """A copy that is kept by the feed alone, read now and then, has the paths of the vault."""
+KILLED = """
+import os, signal, sys
+from cortex.index.reindex import load_note
+from cortex.index.state_file import open_catalogue
+root, folder = sys.argv[1:]
+os.unlink(os.path.join(folder, "state.json"))
+with open_catalogue(folder, "write") as catalogue:
+    catalogue.database.execute("PRAGMA cache_size = 5")  # what is not committed stands in the file
+    for name in sorted(os.listdir(root)):
+        if name.endswith(".md"):
+            catalogue.put_note(load_note(root, name, "1", None))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_of_a_process_that_was_killed_as_it_wrote_nothing_is_missing(vault, caller) -> None:
+    root = Path(vault.root)
+    for number in range(300):
+        (root / f"{number}.md").write_text("one\n")
+    begin = changes(vault, caller).cursor
+    for number in range(0, 300, 3):
+        (root / f"{number}.md").write_text("two\n")
+    folder = Path(vault.cache_folder())
+    line = [sys.executable, "-c", KILLED, vault.root, str(folder)]
+    assert subprocess.run(line, check=False).returncode == -signal.SIGKILL
+    assert (folder / "catalogue.sqlite-journal").exists()
+    told, end = feed(vault, caller, begin)
+    assert told == {f"{number}.md": "changed" for number in range(0, 300, 3)}
+    assert feed(vault, caller, end) == ({}, end)
+
+
+@pytest.mark.parametrize("crashes", [0, 0.5])
+def test_a_reader_that_follows_knows_what_the_vault_holds(crashes, vault, caller) -> None:
+    """A copy that is kept by the feed alone, read now and then, has the paths of the vault, also where a
+    process is killed before it has sealed the index."""
     chance, root = random.Random(5), Path(vault.root)
     known, cursor = (
         {str(one.relative_to(root)) for one in root.rglob("*.md")},
@@ -91,8 +130,11 @@ def test_a_reader_that_follows_knows_what_the_vault_holds(vault, caller) -> None
             name.write_text(f"{chance.random()}\n")
         if chance.random() < 0.6:
             changes(vault, caller)  # of another reader
+        if chance.random() < crashes:
+            Path(state_path(vault)).unlink(missing_ok=True)
         if chance.random() < 0.4:
             answer = changes(vault, caller, cursor)
+            assert not answer.resync
             cursor = answer.cursor
             for one in answer.changes:
                 assert (one.path in known) is (one.what != "added"), one

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from cortex.index.catalogue import NoteRow, NoteSummary, sketch_keys
+from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue import IndexDamaged, NoteRow, NoteSummary, sketch_keys
 from cortex.index.catalogue.sqlite_notes import FILE_NAME, ROW_COLUMNS, damage_raised, sql_value
 from cortex.index.catalogue.sqlite_queries import SqliteQueries
 from cortex.vault import private
@@ -74,6 +75,19 @@ CREATE TRIGGER note_comes AFTER INSERT ON note BEGIN
     ON CONFLICT (path) DO UPDATE SET id = NEW.id, type = NEW.type, changed = excluded.changed, is_gone = 0;
 END;
 """
+# The feed of the last catalogue goes on: what is gone since then, is back, is new, has other bytes.
+_GO_ON = (
+    """INSERT INTO change SELECT path, id, type, 0, 0, 0, now, 1 FROM last_note, clock
+    WHERE path NOT IN (SELECT path FROM note)
+    ON CONFLICT (path) DO UPDATE SET changed = excluded.changed, is_gone = 1""",
+    """UPDATE change SET went = changed, back = (SELECT now FROM clock)
+    WHERE is_gone AND path IN (SELECT path FROM note)""",
+    """INSERT INTO change
+    SELECT note.path, note.id, note.type, now * (last_note.path IS NULL), 0, 0, now, 0
+    FROM clock, note LEFT JOIN last_note USING (path) WHERE last_note.hash IS NOT note.hash
+    ON CONFLICT (path) DO UPDATE
+    SET id = excluded.id, type = excluded.type, changed = excluded.changed, is_gone = 0""",
+)
 # The first commit is the whole; from then on each that changes a note is a moment of its own.
 _TICK = "UPDATE clock SET now = now + 1 WHERE now = 0 OR now IN (SELECT changed FROM change)"
 _INSERT_NOTE = f"INSERT INTO note ({ROW_COLUMNS}, hash, index_digest, passages) VALUES (?{', ?' * (len(NoteRow._fields) + 2)})"
@@ -92,17 +106,30 @@ _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = 
 }
 
 
+class _Feed(NamedTuple):
+    """What a catalogue knows of changes."""
+
+    clock: tuple[str, int]  # origin, now
+    changes: list[tuple[object, ...]]
+    notes: list[tuple[object, ...]]  # path, id, type, hash
+
+
 class SqliteCatalogue(SqliteQueries):
     """An open catalogue, each method as `WritableCatalogue` declares it."""
 
+    _feed: _Feed | None = None  # of the last catalogue, until the first commit
+
     @classmethod
-    def create(cls, folder: str) -> Self:
-        """Create an empty catalogue in the place of any that is there."""
+    def create(cls, folder: str, *, goes_on: bool = False) -> Self:
+        """Create an empty catalogue in the place of any, whose change feed may go on."""
+        feed = _read_feed(folder) if goes_on else None
         for name in _FILE_NAMES:
             private.remove(os.path.join(folder, name))
         catalogue = cls(folder, writable=True)
         with damage_raised():
-            catalogue.database.executescript(_SCHEMA)
+            # Until its first commit it tells nobody of changes: no journal takes room on the disk.
+            catalogue.database.executescript(f"PRAGMA journal_mode = MEMORY; {_SCHEMA}")
+        catalogue._feed = feed
         return catalogue
 
     def __enter__(self) -> Self:
@@ -152,5 +179,34 @@ class SqliteCatalogue(SqliteQueries):
 
     def commit(self) -> None:
         with damage_raised():
+            if self._feed:
+                self._go_on(self._feed)
             self.database.execute(_TICK)
             self.database.commit()
+        self._feed = None
+
+    def _go_on(self, last: _Feed) -> None:
+        run = self.database
+        run.execute("UPDATE clock SET origin = ?, now = ?", last.clock)
+        run.executemany("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?)", last.changes)
+        run.execute(
+            "CREATE TEMP TABLE last_note (path BLOB PRIMARY KEY, id TEXT, type TEXT, hash BLOB)"
+        )
+        run.executemany("INSERT INTO last_note VALUES (?, ?, ?, ?)", last.notes)
+        for statement in _GO_ON:
+            run.execute(statement)
+
+
+def _read_feed(folder: str) -> _Feed | None:
+    """The change feed of the catalogue that is there; None: its changes are not known."""
+    if not os.path.exists(os.path.join(folder, FILE_NAME)):
+        return None
+    try:
+        with SqliteCatalogue(folder, writable=True) as last:  # takes back what a crash left half
+            if last.select("PRAGMA quick_check(1)") != [("ok",)]:
+                return None
+            ((origin, now),) = last.select("SELECT origin, now FROM clock")
+            notes = last.select("SELECT path, id, type, hash FROM note")
+            return _Feed((origin, now), last.select("SELECT * FROM change"), notes) if now else None
+    except (IndexDamaged, ValueError):
+        return None

@@ -206,8 +206,9 @@ class SqliteNotes:
             if writable:
                 self.database = sqlite3.connect(self.path, isolation_level="DEFERRED")
                 # Derived data: the seal shows an interrupted write, and everything is rebuilt.
+                # By the journal a killed process leaves its change feed whole.
                 self.database.executescript(
-                    "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+                    "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;"
                 )
             else:
                 quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
