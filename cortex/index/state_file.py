@@ -100,5 +100,5 @@ def open_catalogue(
     """The catalogue in a cache folder, for a `with`; `new` is an empty one in the place of any,
     `next` one that goes on with its change feed. The one place that knows its class."""
     if to in ("new", "next"):
-        return SqliteCatalogue.create(folder, goes_on=to == "next")
+        return SqliteCatalogue.create(folder, continue_feed=to == "next")
     return SqliteCatalogue(folder, writable=to == "write")

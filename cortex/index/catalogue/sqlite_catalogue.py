@@ -76,7 +76,7 @@ CREATE TRIGGER note_comes AFTER INSERT ON note BEGIN
 END;
 """
 # The feed of the last catalogue goes on: what is gone since then, is back, is new, has other bytes.
-_GO_ON = (
+_CONTINUE_FEED = (
     """INSERT INTO change SELECT path, id, type, 0, 0, 0, now, 1 FROM last_note, clock
     WHERE path NOT IN (SELECT path FROM note)
     ON CONFLICT (path) DO UPDATE SET changed = excluded.changed, is_gone = 1""",
@@ -107,7 +107,7 @@ _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = 
 
 
 class _Feed(NamedTuple):
-    """What a catalogue knows of changes."""
+    """What a catalogue knows of changes, with the notes of its last commit."""
 
     clock: tuple[str, int]  # origin, now
     changes: list[tuple[object, ...]]
@@ -120,9 +120,9 @@ class SqliteCatalogue(SqliteQueries):
     _feed: _Feed | None = None  # of the last catalogue, until the first commit
 
     @classmethod
-    def create(cls, folder: str, *, goes_on: bool = False) -> Self:
-        """Create an empty catalogue in the place of any, whose change feed may go on."""
-        feed = _read_feed(folder) if goes_on else None
+    def create(cls, folder: str, *, continue_feed: bool = False) -> Self:
+        """Create an empty catalogue in the place of any; `continue_feed`: cursors stay valid."""
+        feed = _read_feed(folder) if continue_feed else None
         for name in _FILE_NAMES:
             private.remove(os.path.join(folder, name))
         catalogue = cls(folder, writable=True)
@@ -180,12 +180,13 @@ class SqliteCatalogue(SqliteQueries):
     def commit(self) -> None:
         with damage_raised():
             if self._feed:
-                self._go_on(self._feed)
+                self._continue_feed(self._feed)
             self.database.execute(_TICK)
             self.database.commit()
         self._feed = None
 
-    def _go_on(self, last: _Feed) -> None:
+    def _continue_feed(self, last: _Feed) -> None:
+        """Take over clock and changes of the last catalogue, and add what differs from it."""
         run = self.database
         run.execute("UPDATE clock SET origin = ?, now = ?", last.clock)
         run.executemany("INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?)", last.changes)
@@ -193,7 +194,7 @@ class SqliteCatalogue(SqliteQueries):
             "CREATE TEMP TABLE last_note (path BLOB PRIMARY KEY, id TEXT, type TEXT, hash BLOB)"
         )
         run.executemany("INSERT INTO last_note VALUES (?, ?, ?, ?)", last.notes)
-        for statement in _GO_ON:
+        for statement in _CONTINUE_FEED:
             run.execute(statement)
 
 
