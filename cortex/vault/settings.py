@@ -77,13 +77,9 @@ class Settings(NamedTuple):
 
 _DEFAULTS = Settings()
 _FLAG = (lambda said: isinstance(said, bool), False, "true or false")
+# Tables of people's own words, and tables whose problems others tell.
+_OTHER_TABLES = {"projects", "extract", "distill", "semantic"}
 # Field -> its place (section and key), whether a value fits, what holds else, and what fits.
-_OTHER_TABLES = {
-    "projects",
-    "extract",
-    "distill",
-    "semantic",
-}  # of people's own words, or told of elsewhere
 _FORMS: dict[str, tuple[str, Callable[[Any], bool], object, str]] = {
     "engine": ("index engine", _ENGINES.__contains__, "auto", "auto, whoosh or tantivy"),
     "autocommit": ("sync autocommit", *_FLAG),
@@ -142,8 +138,7 @@ def load(root: str) -> Settings:
 
 
 def unknown_settings(root: str) -> list[Problem]:
-    """A problem for each setting in the vault's file that no one reads, such as a misspelled
-    one."""
+    """A problem for each setting in the vault's file that nothing reads, as a misspelled one."""
     known = {"format", "name", "project", "timezone", "index.exclude", "layout.folder"}
     known |= {place.replace(" ", ".") for place, *_ in _FORMS.values()}
     try:
