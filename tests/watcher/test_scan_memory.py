@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import random
+import select
 import shutil
 import signal
 import sys
@@ -320,11 +321,16 @@ def test_the_watcher_scans_only_when_something_happened(vault, watch) -> None:
     watcher = watch("--quiet=600").ready()
     time.sleep(3)  # until it has looked at what it wrote itself
     before = watcher.standing()
-    for number in range(100):
-        assert _found(vault.root, f"zebra{number % 20}") == [f"notes/{number % 20}.md"]
+    mounted_count = 0  # other tests mount file systems, which is a reason to scan
+    with open("/proc/self/mountinfo", "rb") as mounts:
+        poll = select.poll()
+        poll.register(mounts, select.POLLPRI)
+        for number in range(100):
+            assert _found(vault.root, f"zebra{number % 20}") == [f"notes/{number % 20}.md"]
+            mounted_count += bool(poll.poll(0))
     after = watcher.standing()
     assert after.answered - before.answered == 100
-    assert after.scans_skipped - before.scans_skipped >= 95
+    assert after.scans_skipped - before.scans_skipped >= 95 - mounted_count
 
 
 def test_after_an_overflow_the_first_answer_is_right(vault, watch) -> None:
