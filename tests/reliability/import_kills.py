@@ -100,6 +100,17 @@ def faults(vault: Vault, rows: int) -> Iterator[str]:
     yield from (str(one) for one in problems if not one.where.endswith(".cx-tmp"))
 
 
+def kill_import(
+    place: Path, store: Path, at: int
+) -> tuple[Vault, subprocess.CompletedProcess[str]]:
+    """A new vault whose import was killed at that call, or before: how many calls an import makes depends a little on time."""
+    vault = Vault(init(caller_now(str(place.parent)), str(place), no_git=True).root)
+    done = run_import(vault.root, store, at)
+    if done.returncode or at < 2:
+        return vault, done
+    return kill_import(place.with_name(f"{place.name}-earlier"), store, at - 1)
+
+
 def kill_and_resume(folder: Path, points: int, seed: int, rows: int) -> list[str]:
     """Import with a kill at each of so many calls, spread over all of them; the faults."""
     store, chance = folder / "claude-mem.db", random.Random(seed)
@@ -109,8 +120,7 @@ def kill_and_resume(folder: Path, points: int, seed: int, rows: int) -> list[str
     wrong = list(faults(whole, rows))
     for number in range(points):
         at = chance.randrange(calls * number // points, calls * (number + 1) // points) + 1
-        vault = Vault(init(caller_now(str(folder)), str(folder / f"v{number}"), no_git=True).root)
-        killed = run_import(vault.root, store, at)
+        vault, killed = kill_import(folder / f"v{number}", store, at)
         again = run_import(vault.root, store)
         if killed.returncode != -signal.SIGKILL or again.returncode:
             wrong.append(f"at {at}: {killed.returncode}, then {again.returncode} {again.stderr}")
