@@ -37,8 +37,7 @@ class MissingLinks(NamedTuple):
 def group_missing_targets(
     catalogue: Catalogue, links: Iterable[MissingTarget]
 ) -> list[MissingLinks]:
-    """Links whose target does not exist, grouped by note and target, those of people's own notes
-    last."""
+    """Links without a target, grouped by note and target; those of people's own notes last."""
     groups: dict[tuple[int, str], list[MissingTarget]] = {}
     for link in links:
         number = 0 if _is_own(link) else link.note.number

@@ -154,8 +154,7 @@ def day_of(note: Note, path: str) -> str:
 
 
 def due_of(note: Note) -> str:
-    """The field `due`, or the first of a list: its day, also of a time or a link, else as it
-    stands."""
+    """The day in the field `due`, or in its first entry; the text as it stands if it has none."""
     said = one_line(note.get("due") or next(iter(note.get_list("due")), ""))
     return found[1] if (found := _DUE_DAY_RE.match(said)) else said
 

@@ -70,8 +70,7 @@ class DecisionItem(NamedTuple):
 
 
 class NotedItem(NamedTuple):
-    """A question that stayed open, or what to know: a risk, or the context. `line` counts from
-    1."""
+    """An open question, a risk or the context of a meeting. `line` counts from 1."""
 
     text: str
     line: int

@@ -298,8 +298,7 @@ class Speech:
         return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
 
     def is_infinitive_order(self, text: str) -> bool:
-        """True of `Enviar un correo`, `den Saal buchen`: an order in no English, of three words or
-        more."""
+        """Whether three words or more are an order like `den Saal buchen`, not in English."""
         words = re.sub(r"[ ]*[(][^()]*[)]", "", text).strip(" .!").split()
         if self.language == "de" and len(words) > 2:
             return words[-1] in ORDERS and words[-2] != "zu" and _REPORTS.isdisjoint(words)

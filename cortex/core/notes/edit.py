@@ -115,8 +115,7 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
 
 
 def with_place(note: Note, form: NoteForm) -> Note:
-    """The flat record with the project and branch that go without saying in a vault of this
-    form."""
+    """The flat record with project and branch, which it leaves out where they are the vault's."""
     place = {"project": note.get_in("project", form), "branch": note.get_in("branch", form)}
     left_out = {key: one for key, one in place.items() if one and key not in note.fields}
     return with_fields(note, left_out)

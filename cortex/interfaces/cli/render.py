@@ -118,8 +118,7 @@ def exit_code(verb: str, answer: Any) -> int:
 
 
 def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
-    """The function named like the verb, in the module of its room; `change_lines` where there is
-    none."""
+    """The function named like the verb in its room's module, or `change_lines`."""
     module, function = VERBS[verb]
     if verb in _TEXT_OF_VERB:
         return _TEXT_OF_VERB[verb]

@@ -92,8 +92,7 @@ def calendar_lines(
     product: str, entries: Iterable[Iterable[tuple[str, str]]], *more: tuple[str, str]
 ) -> Iterator[bytes]:
     """The lines of a calendar, given names and values of those of each entry, and of `more` at its
-    beginning. Each is cut into parts of at most 75 bytes, of which the later ones begin with a
-    blank."""
+    beginning. A long one is cut every 75 bytes; its later parts begin with a blank."""
     start = (("BEGIN", "VCALENDAR"), ("VERSION", "2.0"), ("PRODID", f"-//Cortex//{product}//EN"), *more)  # fmt: skip
     for name, value in (*start, *chain.from_iterable(entries), ("END", "VCALENDAR")):
         text = re.sub(r"([\\;,])", r"\\\1", links_as_read(value)).replace("\n", "\\n")

@@ -279,8 +279,7 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
 
 def _personal_copy(note: Note, vault: Vault, own: Vault) -> Note:
     """The record as it is to lie in the person's vault. What a project's archive or an earlier
-    promotion said of it stays behind. `InvalidInputError` where that vault is of an older
-    format."""
+    promotion said of it stays behind. `InvalidInputError` if that vault's format is older."""
     form = settings.load(own.root).form
     if note.is_flat and note.provenance()[0] and not form.is_flat:
         hint = cortex_command("--vault", own.root, "upgrade")
